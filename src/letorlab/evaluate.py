@@ -1,0 +1,153 @@
+"""The judge: choose a trial on validation, measure it on test, write the result files of one method and fold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from letorlab.atomic import atomic_path, write_json, write_text
+from letorlab.csvtable import write_table
+from letorlab.errors import InputError
+from letorlab.metrics import measure, metric_named
+from letorlab.prepared import load_split
+from letorlab.queries import Floats, Queries, query_of_docs
+from letorlab.study import params_text, parse_metric
+from letorlab.trials import SavedTrials
+from letorlab.tuning import best_trial
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How results are measured: metrics up to a cutoff, in a profile, and the metric that selects.
+
+    ``select_on`` is a metric with its k, such as ``map`` or ``ndcg@10``.
+    """
+
+    metrics: Sequence[str]
+    cutoff: int
+    select_on: str
+    profile: str
+
+    def __post_init__(self) -> None:
+        for name in [*self.metrics, parse_metric(self.select_on)[0]]:
+            metric_named(name)
+        name, k = parse_metric(self.select_on)
+        if (k is None) == metric_named(name).takes_k:
+            raise InputError(f"select_on: {self.select_on}: " + (f"{name} has no k" if k else f"write {name}@k"))
+
+    def selection_value(self, scores: Floats, queries: Queries) -> float:
+        """Mean over the queries of the selecting metric."""
+        name, k = parse_metric(self.select_on)
+        values = measure(name, scores, queries.y, queries.offsets, profile=self.profile, cutoffs=k or 1)
+        return float(values.mean())
+
+    def per_query(self, scores: Floats, queries: Queries, names: Mapping[str, Any]) -> pd.DataFrame:
+        """All metrics, one row for a query, metric and k: columns of `names`, qid, metric, k (if any), value."""
+        cutoffs = np.arange(1, self.cutoff + 1)
+        blocks = []
+        for name in self.metrics:
+            values = measure(name, scores, queries.y, queries.offsets, profile=self.profile, cutoffs=cutoffs)
+            ks = cutoffs if metric_named(name).takes_k else [None]
+            blocks += [
+                pd.DataFrame({**names, "qid": queries.qid, "metric": name, "k": k, "value": column})
+                for k, column in zip(ks, values.T, strict=True)
+            ]
+        return pd.concat(blocks, ignore_index=True).astype({"k": "Int64"})
+
+
+def evaluate_folds(
+    trials: Sequence[str | Path],
+    *,
+    data: str | Path,
+    evaluation: Evaluation,
+    folds: Sequence[int],
+    facts: Mapping[str, Any],
+) -> None:
+    """Evaluate the trials file of each fold; the result files lie beside it."""
+    for fold, path in zip(folds, trials, strict=True):
+        vali, test = load_split(data, fold, "vali"), load_split(data, fold, "test")
+        evaluate_fold(SavedTrials(path), vali, test, evaluation, Path(path).parent, {**facts, "fold": fold})
+
+
+def evaluate_fold(
+    trials: SavedTrials,
+    vali: Queries,
+    test: Queries,
+    evaluation: Evaluation,
+    folder: str | Path,
+    facts: Mapping[str, Any],
+) -> None:
+    """Write model.joblib, fit.json, scores.test.csv, run.trec, trials.csv and per_query.csv into `folder`.
+
+    `facts` (dataset, method, fold, ranker, train_on) become columns of the tables and entries of fit.json.
+    """
+    _check_sizes(trials, vali, test)
+    folder = Path(folder)
+    validation = [evaluation.selection_value(scores, vali) for scores in trials.vali]
+    best = best_trial(validation)
+    scores, names = trials.test[best], {key: facts[key] for key in ("dataset", "method", "fold")}
+
+    with atomic_path(folder / "model.joblib") as temporary:
+        temporary.write_bytes(trials.model_bytes(best))
+    extra = {"ranker": facts["ranker"], "train_on": facts["train_on"], "validation": validation[best]}
+    write_json(folder / "fit.json", {**trials.fits[best], **names, **extra, "select_on": evaluation.select_on})
+    write_text(folder / "run.trec", trec_run(scores, test, tag=facts["method"]))
+    write_table(_scores_table(scores, test), folder / "scores.test.csv")
+    write_table(evaluation.per_query(scores, test, names), folder / "per_query.csv")
+    write_table(_trials_table(trials, validation, test, evaluation, names), folder / "trials.csv")
+
+
+def trec_run(scores: Floats, queries: Queries, *, tag: str) -> str:
+    """A TREC run file: lines ``qid Q0 docid rank score tag``, best first, equal scores in file order.
+
+    The score written is the number of documents ranked at or below, not the model's: readers that keep scores in
+    single precision would turn a small difference into a tie.
+    """
+    query = query_of_docs(queries.offsets)
+    order = np.lexsort((-scores, query))
+    rank = np.arange(queries.n_docs) - queries.offsets[query] + 1
+    left = queries.sizes[query] - rank + 1
+    docid = queries.docid[order]
+    return "".join(f"{queries.qid[q]} Q0 {docid[row]} {rank[row]} {left[row]} {tag}\n" for row, q in enumerate(query))
+
+
+def _scores_table(scores: Floats, test: Queries) -> pd.DataFrame:
+    return pd.DataFrame({"qid": test.qid_of_docs, "docid": test.docid, "relevance": test.y, "score": scores})
+
+
+def _trials_table(
+    trials: SavedTrials,
+    validation: Sequence[float],
+    test: Queries,
+    evaluation: Evaluation,
+    names: Mapping[str, Any],
+) -> pd.DataFrame:
+    best = best_trial(validation)
+    rows = [
+        {
+            **names,
+            "trial": number,
+            "params": params_text(fit["params"]),
+            "selected": "true" if number == best else "false",
+            "converged": "true" if fit["converged"] else "false",
+            "relative_gap": fit["relative_gap"],
+            "select_on": evaluation.select_on,
+            "validation": validation[number],
+            "test": evaluation.selection_value(trials.test[number], test),
+        }
+        for number, fit in enumerate(trials.fits)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _check_sizes(trials: SavedTrials, vali: Queries, test: Queries) -> None:
+    if trials.vali.shape[1] != vali.n_docs or trials.test.shape[1] != test.n_docs:
+        raise InputError(
+            f"the trials score {trials.vali.shape[1]} validation and {trials.test.shape[1]} test documents, but the "
+            f"prepared data has {vali.n_docs} and {test.n_docs}: delete the trials file and run again"
+        )

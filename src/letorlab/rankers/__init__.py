@@ -1,0 +1,37 @@
+"""The ranking methods, by the name that a configuration uses.
+
+A ranker is a scikit-learn style estimator with ``fit(X, y, qid)`` and ``predict(X, qid)``, see
+`letorlab.rankers.protocol`. Entries are written ``module:Class`` and imported on demand, so that a study pays only
+for the libraries of its own methods.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from letorlab.errors import InputError
+
+if TYPE_CHECKING:
+    from letorlab.rankers.protocol import Ranker
+
+RANKERS = {
+    "regression": "letorlab.rankers.regression:Regression",
+    "ranksvm": "letorlab.rankers.ranksvm:RankSVM",
+    "best_feature": "letorlab.rankers.reference:BestFeature",
+    "random": "letorlab.rankers.reference:RandomScores",
+    "constant": "letorlab.rankers.reference:ConstantScores",
+}
+
+
+def ranker_module(name: str) -> str:
+    """The module that defines a ranker; raises InputError with the known names if there is none."""
+    if name not in RANKERS:
+        raise InputError(f"unknown ranker {name!r}; known: {', '.join(RANKERS)}")
+    return RANKERS[name].partition(":")[0]
+
+
+def ranker_class(name: str) -> type[Ranker]:
+    """The class behind a name of `RANKERS`, imported now."""
+    module, class_name = ranker_module(name), RANKERS[name].partition(":")[2]
+    return getattr(importlib.import_module(module), class_name)

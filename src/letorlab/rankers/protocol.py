@@ -1,0 +1,48 @@
+"""What a ranker is, and how one is made from the parameters of a configuration."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from letorlab.errors import InputError
+from letorlab.queries import Floats
+
+
+class Ranker(Protocol):
+    """What every entry of `letorlab.rankers.RANKERS` offers; typing only, nobody inherits it.
+
+    After ``fit``, ``result_`` is a `letorlab.solvers.Result` and ``fit_facts_`` a dict with those of ``n_pairs``,
+    ``n_atoms`` and ``factor_residual`` that the method has.
+    """
+
+    result_: Any
+    fit_facts_: dict[str, Any]
+
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: ArrayLike) -> Self: ...
+
+    def predict(self, X: ArrayLike, qid: ArrayLike | None = None) -> Floats: ...
+
+
+def make_ranker(cls: type[Ranker], params: Mapping[str, Any], *, seed: int = 0) -> Ranker:
+    """An unfitted ranker; rankers with a ``seed`` parameter get the study's, unless the method sets its own.
+
+    Raises
+    ------
+    InputError
+        If a parameter is unknown.
+    """
+    known = inspect.signature(cls).parameters
+    unknown = [key for key in params if key not in known]
+    if unknown:
+        raise InputError(f"{cls.__name__} has no parameter {', '.join(unknown)}; it has: {', '.join(known) or 'none'}")
+    defaults = {"seed": seed} if "seed" in known else {}
+    return cls(**{**defaults, **params})
+
+
+def takes_init(ranker: Ranker) -> bool:
+    """Whether ``fit`` can start from another fitted model of its kind (a warm start along the grid)."""
+    return "init" in inspect.signature(ranker.fit).parameters

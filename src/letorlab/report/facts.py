@@ -1,0 +1,75 @@
+"""Data cards and provenance as names and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from letorlab.report.cells import Table, missing, text
+
+# entries of a card in the order of the page; other plain entries follow under their own names
+CARD_NAMES = {
+    "queries": "Queries",
+    "documents": "Documents",
+    "features": "Features",
+    "labels": "Labels",
+    "queries_without_relevant": "Queries without relevant document",
+    "constant_features": "Constant features",
+    "profile": "Metric profile",
+    "checksum": "Checksum",
+}
+PLACE = ("dataset", "title", "fold")
+
+
+def card_facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The plain entries of a card as (name, value) in words."""
+    known = [key for key in CARD_NAMES if key in card]
+    rest = [key for key in card if key not in CARD_NAMES and key not in PLACE and not _is_nested(card[key])]
+    return [(CARD_NAMES.get(key, _title(key)), _words(card[key])) for key in known + rest]
+
+
+def card_details(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The nested entries of a card, such as its files with their hashes: ("files S1 sha256", "...")."""
+    return list(flat({key: value for key, value in card.items() if _is_nested(value)}))
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values())
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ").capitalize()
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_words(inner)}" for key, inner in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_words(item) for item in value[:10])
+        return (shown + (f", ... ({len(value)} in all)" if len(value) > 10 else "")) or "none"
+    if missing(value):
+        return "n/a"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def derived_table(cards: Sequence[Mapping[str, Any]]) -> Table:
+    """Cards of derived queries side by side, a row a fold."""
+    facts = [dict(card_facts(card)) for card in cards]
+    titles = list(dict.fromkeys(name for fact in facts for name in fact))
+    rows = [
+        [text(card.get("dataset")), text(card.get("fold")), *(text(fact.get(name)) for name in titles)]
+        for card, fact in zip(cards, facts, strict=True)
+    ]
+    return Table("derived", "Derived queries (training only)", ["Data set", "Fold", *titles], rows)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts as (name, value): ``packages: {numpy: 2}`` gives ("packages numpy", "2")."""
+    for key, value in values.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{name} ")
+        else:
+            yield name, _words(value)

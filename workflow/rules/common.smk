@@ -1,0 +1,114 @@
+# What the configuration asks for, as names that the rules loop over. No data is read here.
+from pathlib import Path
+
+from letorlab.checks import check_study
+from letorlab.datasets import resolve
+from letorlab.errors import InputError
+from letorlab.provenance import code_hash
+from letorlab.rankers import ranker_module
+from letorlab.sources import available, require_sources
+from letorlab.study import chosen_methods, fold_groups, methods_of
+
+check_study(config)
+config["evaluation"]["reference"] = config["evaluation"]["reference"] or next(
+    iter(config["methods"])
+)
+
+
+STUDY = f"results/{config['study']}"
+METHODS = methods_of(config)
+CHOSEN = chosen_methods(config)
+FOLDS = config["folds"]
+DATA = config["data"]
+
+
+def is_available(dataset):
+    return available(dataset, config["datasets"][dataset], DATA["home"], DATA["cache"])
+
+
+# `on_missing: skip` looks at file names only; `error` is raised when a run starts, so that dry runs work without data.
+SKIPPED = [
+    d
+    for d in config["datasets"]
+    if DATA["on_missing"] == "skip" and not is_available(d)
+]
+DATASETS = [d for d in config["datasets"] if d not in SKIPPED]
+if not DATASETS:
+    raise WorkflowError(
+        "data.on_missing is skip, and none of the data sets of this study was found"
+    )
+
+PAGE_RESOURCES = ["report/page.html.j2", "report/page.css", "report/page.js"]
+
+
+def require_data():
+    """One error for all data sets that are missing, before any job; those that were prepared need no files."""
+    waiting = [d for d in DATASETS if not Path(f"{STUDY}/data/{d}/card.json").exists()]
+    try:
+        require_sources(
+            [resolve(d, config["datasets"][d]) for d in waiting],
+            DATA["home"],
+            DATA["cache"],
+        )
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
+
+
+RUN_FILES = [
+    "model.joblib",
+    "fit.json",
+    "scores.test.csv",
+    "run.trec",
+    "trials.csv",
+    "per_query.csv",
+]
+
+
+wildcard_constraints:
+    method="|".join(METHODS),
+    fold=r"\d+",
+
+
+def method_of(wildcards):
+    return METHODS[wildcards.method]
+
+
+def run_files(names, methods=CHOSEN):
+    """Result files of every data set, fold and method."""
+    return expand(
+        f"{STUDY}/runs/{{dataset}}/fold{{fold}}/{{method}}/{{name}}",
+        dataset=DATASETS,
+        fold=FOLDS,
+        method=methods,
+        name=names,
+    )
+
+
+def training_inputs(dataset):
+    """Prepared data, and the derived queries for the methods that train on them."""
+
+    def inputs(wildcards):
+        folder = f"{STUDY}/data/{dataset}"
+        files = [f"{folder}/folds.json", f"{folder}/parts"]
+        return files + (
+            [f"{folder}/derived"] if method_of(wildcards).train_on == "derived" else []
+        )
+
+    return inputs
+
+
+def fit_params(wildcards):
+    """What a fit depends on besides data: the method as configured, and the code that it uses."""
+    method = method_of(wildcards)
+    return {
+        "ranker": method.ranker,
+        "trials": method.trials(),
+        "train_on": method.train_on,
+        "seed": config["seed"],
+        "code": code_hash("letorlab.fitting", ranker_module(method.ranker)),
+    }
+
+
+def evaluation_facts(wildcards):
+    method = method_of(wildcards)
+    return {"method": method.name, "ranker": method.ranker, "train_on": method.train_on}

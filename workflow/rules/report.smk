@@ -1,0 +1,82 @@
+# Tables, figures, page, MLflow: what a reader sees.
+
+
+rule tables:
+    input:
+        run_files(["per_query.csv", "trials.csv"]),
+    output:
+        metrics=f"{STUDY}/tables/metrics.csv",
+        summary=f"{STUDY}/tables/summary.csv",
+        per_query=f"{STUDY}/tables/per_query.csv",
+        trials=f"{STUDY}/tables/trials.csv",
+        comparisons=f"{STUDY}/tables/comparisons.csv",
+        published=f"{STUDY}/tables/published.csv",
+    log:
+        f"{STUDY}/logs/tables.log",
+    benchmark:
+        f"{STUDY}/benchmarks/tables.tsv"
+    params:
+        datasets=DATASETS,
+        methods=list(METHODS),
+        folds=FOLDS,
+        seed=config["seed"],
+        evaluation=config["evaluation"],
+        code=code_hash("letorlab.report.tables", resources=["published.csv"]),
+    script:
+        "../scripts/tables.py"
+
+
+rule figures:
+    input:
+        summary=rules.tables.output.summary,
+        published=rules.tables.output.published,
+    output:
+        directory(f"{STUDY}/figures"),
+    log:
+        f"{STUDY}/logs/figures.log",
+    benchmark:
+        f"{STUDY}/benchmarks/figures.tsv"
+    params:
+        methods=config["methods"],
+        code=code_hash("letorlab.report.figures"),
+    script:
+        "../scripts/figures.py"
+
+
+rule page:
+    input:
+        tables=list(rules.tables.output),
+        figures=rules.figures.output,
+        fits=run_files(["fit.json"]),
+        cards=expand(f"{STUDY}/data/{{dataset}}/card.json", dataset=DATASETS),
+        derived=expand(f"{STUDY}/data/{{dataset}}/derived", dataset=DATASETS),
+    output:
+        f"{STUDY}/report/index.html",
+    log:
+        f"{STUDY}/logs/page.log",
+    benchmark:
+        f"{STUDY}/benchmarks/page.tsv"
+    params:
+        skipped=SKIPPED,
+        code=code_hash("letorlab.report.page", resources=PAGE_RESOURCES),
+    script:
+        "../scripts/page.py"
+
+
+rule mlflow:
+    input:
+        tables=list(rules.tables.output),
+        figures=rules.figures.output,
+        page=rules.page.output,
+        runs=run_files(RUN_FILES),
+        cards=expand(f"{STUDY}/data/{{dataset}}/card.json", dataset=DATASETS),
+    output:
+        f"{STUDY}/mlflow.synced.json",
+    log:
+        f"{STUDY}/logs/mlflow.log",
+    benchmark:
+        f"{STUDY}/benchmarks/mlflow.tsv"
+    params:
+        code=code_hash("letorlab.tracking"),
+    script:
+        "../scripts/track.py"
