@@ -22,6 +22,9 @@ bench: .venv/.installed  ## our speed beside that of peers, in one run
 	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_ranksvm.py
 
 ui: .venv/.installed  ## the MLflow UI on http://127.0.0.1:5000 (PORT=... for another port)
+	@test -f results/mlflow.db || { echo "results/mlflow.db does not exist yet: run a study first, for example make demo"; exit 1; }
+	@for file in results/*/mlflow.synced.json; do id=$$(sed -n 's/.*"experiment_id": "\([0-9]*\)".*/\1/p' $$file); \
+	  echo "$$(basename $$(dirname $$file)): http://127.0.0.1:$(PORT)/#/experiments/$$id/runs?workflowType=machine_learning"; done
 	MLFLOW_DISABLE_TELEMETRY=true $(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db --host 127.0.0.1 --port $(PORT)
 
 lint: .venv/.installed  ## style, types, and the workflow's own lint
@@ -39,6 +42,7 @@ lock: .venv/.installed  ## write what is installed to requirements.lock
 
 # pip, not uv: see README on the CPU build of torch
 .venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "letorlab needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --disable-pip-version-check --quiet --requirement requirements.lock
 	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --editable .

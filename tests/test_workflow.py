@@ -247,9 +247,11 @@ def test_tables_are_the_same_bytes_on_one_core_and_with_other_groups_of_folds(do
     assert table_hash(fresh.tables) == table_hash(done.tables)
 
 
-@pytest.mark.parametrize("stage", ["data/a/parts", "runs/a/fold2", "tables"])
-def test_killed_in_mid_job_it_finishes_after_unlock_with_the_same_tables(done, fresh, stage):
-    """kill -9 of Snakemake and of its jobs, when the first file of a stage appears."""
+@pytest.mark.parametrize(
+    ("stage", "with_its_jobs"), [("data/a/parts", True), ("runs/a/fold2", True), ("runs/a/fold2", False)]
+)
+def test_killed_in_mid_job_it_finishes_after_unlock_with_the_same_tables(done, fresh, stage, with_its_jobs):
+    """kill -9 when the first file of a stage appears: of Snakemake with its jobs, or so that its jobs go on alone."""
     process = subprocess.Popen(
         fresh.command(), cwd=fresh.folder, env=fresh.environment(), start_new_session=True, stderr=subprocess.DEVNULL
     )
@@ -258,7 +260,7 @@ def test_killed_in_mid_job_it_finishes_after_unlock_with_the_same_tables(done, f
         assert process.poll() is None, "ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
+    (os.killpg if with_its_jobs else os.kill)(process.pid, signal.SIGKILL)
     process.wait()
     locked = fresh.snakemake()
     assert "unlock" in locked.stdout + locked.stderr
