@@ -1,4 +1,5 @@
 # What the configuration asks for, as names that the rules loop over. No data is read here.
+import re
 from pathlib import Path
 
 from letorlab.checks import check_study
@@ -10,9 +11,7 @@ from letorlab.sources import available, require_sources
 from letorlab.study import chosen_methods, fold_groups, methods_of
 
 check_study(config)
-config["evaluation"]["reference"] = config["evaluation"]["reference"] or next(
-    iter(config["methods"])
-)
+config["evaluation"]["reference"] = config["evaluation"]["reference"] or next(iter(config["methods"]))
 
 
 STUDY = f"results/{config['study']}"
@@ -22,28 +21,26 @@ FOLDS = config["folds"]
 DATA = config["data"]
 
 
+def is_prepared(dataset):
+    return Path(f"{STUDY}/data/{dataset}/card.json").exists()
+
+
 def is_available(dataset):
-    return available(dataset, config["datasets"][dataset], DATA["home"], DATA["cache"])
+    return is_prepared(dataset) or available(dataset, config["datasets"][dataset], DATA["home"], DATA["cache"])
 
 
 # `on_missing: skip` looks at file names only; `error` is raised when a run starts, so that dry runs work without data.
-SKIPPED = [
-    d
-    for d in config["datasets"]
-    if DATA["on_missing"] == "skip" and not is_available(d)
-]
+SKIPPED = [d for d in config["datasets"] if DATA["on_missing"] == "skip" and not is_available(d)]
 DATASETS = [d for d in config["datasets"] if d not in SKIPPED]
 if not DATASETS:
-    raise WorkflowError(
-        "data.on_missing is skip, and none of the data sets of this study was found"
-    )
+    raise WorkflowError("data.on_missing is skip, and none of the data sets of this study was found")
 
 PAGE_RESOURCES = ["report/page.html.j2", "report/page.css", "report/page.js"]
 
 
 def require_data():
     """One error for all data sets that are missing, before any job; those that were prepared need no files."""
-    waiting = [d for d in DATASETS if not Path(f"{STUDY}/data/{d}/card.json").exists()]
+    waiting = [d for d in DATASETS if not is_prepared(d)]
     try:
         require_sources(
             [resolve(d, config["datasets"][d]) for d in waiting],
@@ -65,7 +62,7 @@ RUN_FILES = [
 
 
 wildcard_constraints:
-    method="|".join(METHODS),
+    method="|".join(map(re.escape, METHODS)),
     fold=r"\d+",
 
 
@@ -90,9 +87,7 @@ def training_inputs(dataset):
     def inputs(wildcards):
         folder = f"{STUDY}/data/{dataset}"
         files = [f"{folder}/folds.json", f"{folder}/parts"]
-        return files + (
-            [f"{folder}/derived"] if method_of(wildcards).train_on == "derived" else []
-        )
+        return files + ([f"{folder}/derived"] if method_of(wildcards).train_on == "derived" else [])
 
     return inputs
 

@@ -19,9 +19,7 @@ rule prepare:
         block=lambda wildcards: config["datasets"][wildcards.dataset],
         seed=config["seed"],
         folds=FOLDS,
-        code=code_hash(
-            "letorlab.prepare", resources=["catalogue.yaml", "known_files.txt"]
-        ),
+        code=code_hash("letorlab.prepare", resources=["catalogue.yaml", "known_files.txt"]),
     script:
         "../scripts/prepare.py"
 
