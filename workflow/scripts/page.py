@@ -12,7 +12,7 @@ with job(snakemake.log[0]):
         config={key: value for key, value in snakemake.config.items() if key not in ("data", "only")},
         cards=[*map(Path, snakemake.input.cards), *sorted(study.glob("data/*/derived/*.card.json"))],
         fits=sorted(study.glob("runs/*/fold*/*/fit.json")),
-        provenance={"revision": git_revision() or "not a git checkout", "packages": environment()},
+        provenance={"revision": git_revision() or "not a git checkout", **environment()},
         skipped=snakemake.params.skipped,
     )
     build_page(page, Path(snakemake.output[0]))

@@ -18,6 +18,17 @@ CARD_NAMES = {
     "profile": "Metric profile",
     "checksum": "Checksum",
 }
+DERIVED_NAMES = {
+    "queries": "Queries",
+    "skipped": "Skipped",
+    "derived_queries": "Derived",
+    "derived_documents": "Documents",
+    "sizes": "Sizes",
+    "redraws": "Redraws",
+    "forced": "Forced",
+    "relevant_before": "Relevant before",
+    "relevant_after": "Relevant after",
+}
 PLACE = ("dataset", "title", "fold")
 
 
@@ -51,18 +62,18 @@ def _words(value: Any) -> str:
         return "n/a"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def derived_table(cards: Sequence[Mapping[str, Any]]) -> Table:
     """Cards of derived queries side by side, a row a fold."""
-    facts = [dict(card_facts(card)) for card in cards]
-    titles = list(dict.fromkeys(name for fact in facts for name in fact))
     rows = [
-        [text(card.get("dataset")), text(card.get("fold")), *(text(fact.get(name)) for name in titles)]
-        for card, fact in zip(cards, facts, strict=True)
+        [text(card.get("dataset")), text(card.get("fold")), *(text(_words(card.get(key))) for key in DERIVED_NAMES)]
+        for card in cards
     ]
-    return Table("derived", "Derived queries (training only)", ["Data set", "Fold", *titles], rows)
+    return Table("derived", "Derived queries (training only)", ["Data set", "Fold", *DERIVED_NAMES.values()], rows)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
