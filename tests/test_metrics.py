@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from letorlab.errors import InputError
 from letorlab.letor import read_letor
-from letorlab.metrics import METRICS, average_precision, dcg, measure, ndcg, precision, reciprocal_rank
+from letorlab.metrics import METRICS, average_precision, dcg, measure, ndcg, parse_metric, precision, reciprocal_rank
 
 LONG = [2, 0, 1, 0, 0, 1, 0, 2, 0, 0, 1] + [0] * 8 + [1]  # labels in ranked order
 
@@ -219,6 +219,26 @@ def test_scores_that_differ_by_1e_9_are_not_a_tie():
 def test_bad_input_is_refused(scores, labels, options, message):
     with pytest.raises(InputError, match=message):
         ndcg(scores, labels, np.array([0, 2]), **{"k": 1, **options})
+
+
+def test_metrics_are_written_with_their_k():
+    assert parse_metric("ndcg@10") == ("ndcg", 10)
+    assert parse_metric("map") == ("map", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ndcg", "write it as in ndcg@10"),
+        ("ndcg@ten", "write it as in ndcg@10"),
+        ("ndcg@0", "write it as in ndcg@10"),
+        ("map@3", "map takes no k"),
+        ("err@3", "unknown metric 'err'"),
+    ],
+)
+def test_a_metric_written_wrongly_says_how(text, message):
+    with pytest.raises(InputError, match=message):
+        parse_metric(text)
 
 
 def test_unknown_metric_lists_the_known_ones():

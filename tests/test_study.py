@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from letorlab.checks import check_study
+from letorlab.checks import check_parameters_of, check_study
 from letorlab.errors import InputError
 from letorlab.study import (
     Method,
@@ -17,7 +17,6 @@ from letorlab.study import (
     fold_groups,
     methods_of,
     params_text,
-    parse_metric,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -84,13 +83,6 @@ def test_folds_are_grouped_and_a_data_set_may_differ():
     assert fold_groups(config, "td2003") == [[1, 2], [3, 4], [5]]
 
 
-def test_metrics_are_parsed():
-    assert parse_metric("ndcg@10") == ("ndcg", 10)
-    assert parse_metric("map") == ("map", None)
-    with pytest.raises(InputError, match="as in ndcg@10"):
-        parse_metric("ndcg@ten")
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -99,8 +91,8 @@ def test_metrics_are_parsed():
         ({"datasets": {"nowhere": None}}, "'nowhere' is not in the catalogue"),
         ({"datasets": {"ohsumed": {"profile": "trec"}}}, "unknown metric profile 'trec'"),
         ({"evaluation": {**DEFAULTS["evaluation"], "metrics": ["err"]}}, "unknown metric 'err'"),
-        ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "ndcg"}}, "write ndcg@<k>"),
-        ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "map@3"}}, "write map"),
+        ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "ndcg"}}, "ndcg takes a k; write it as in ndcg@10"),
+        ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "map@3"}}, "map takes no k; write map"),
         (
             {"evaluation": {**DEFAULTS["evaluation"], "reference": "ranksvm"}},
             "ranksvm is not a method of this study",
@@ -118,6 +110,12 @@ def test_the_configurations_of_the_project_are_valid(path):
     Draft202012Validator(SCHEMA).validate(config)
     check_study({**DEFAULTS, **config})
     assert config["study"] == path.stem
+
+
+def test_a_parameter_that_the_ranker_does_not_have_is_named_with_its_method():
+    methods = methods_of(study(methods={"regression": None, "mine": {"ranker": "ranksvm", "grid": {"gamma": [1]}}}))
+    with pytest.raises(InputError, match="method mine: RankSVM has no parameter gamma; it has: C, tol, max_iter"):
+        check_parameters_of(methods.values())
 
 
 def test_every_published_name_exists():

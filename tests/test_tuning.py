@@ -137,5 +137,5 @@ def test_a_failed_fit_leaves_no_trials_file(tmp_path):
 
 
 def test_selection_metrics_need_their_k():
-    with pytest.raises(InputError, match="select_on: ndcg: write ndcg@k"):
+    with pytest.raises(InputError, match="ndcg takes a k"):
         Evaluation(metrics=["ndcg"], cutoff=5, select_on="ndcg", profile="letor3")

@@ -288,7 +288,7 @@ def test_a_failing_fit_names_the_mistake_and_leaves_no_file(fresh):
         ({"metods": {}}, "metods"),
         ({"methods": {"regression": {"grd": {"lam": [1]}}}}, "grd"),
         ({"methods": {"m": {"ranker": "svm"}}}, "unknown ranker 'svm'"),
-        ({"evaluation": {"select_on": "ndcg"}}, "write ndcg@<k>"),
+        ({"evaluation": {"select_on": "ndcg"}}, "ndcg takes a k; write it as in ndcg@10"),
         ({"methods": {"ranksvm": {"grid": {"C": [0.00001, "1e-5"]}}}}, "grid value 1e-05 of C is given twice"),
     ],
 )
@@ -296,6 +296,14 @@ def test_a_mistake_in_the_configuration_is_named_before_any_job(fresh, change, m
     done = fresh.snakemake("--dry-run", config=fresh.write("bad.yaml", {**TINY, **change}))
     assert done.returncode == 1
     assert message in done.stdout + done.stderr
+
+
+def test_a_parameter_that_the_ranker_does_not_have_stops_the_run_before_any_job(fresh):
+    methods = {"random": None, "ranksvm": {"grid": {"gamma": [1.0]}}}
+    done = fresh.snakemake(config=fresh.write("bad.yaml", {**TINY, "methods": methods}))
+    assert done.returncode == 1
+    assert "method ranksvm: RankSVM has no parameter gamma" in done.stdout + done.stderr
+    assert not (fresh.folder / "results").exists()
 
 
 def test_all_missing_data_sets_stand_in_one_message_before_any_work(fresh, tmp_path):

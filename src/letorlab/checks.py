@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from letorlab.datasets import resolve
 from letorlab.errors import InputError
-from letorlab.metrics import metric_named, profile_named
-from letorlab.rankers import ranker_module
-from letorlab.study import chosen_methods, methods_of, parse_metric
+from letorlab.metrics import metric_named, parse_metric, profile_named
+from letorlab.rankers import ranker_class, ranker_module
+from letorlab.study import Method, chosen_methods, methods_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -32,9 +32,18 @@ def check_study(config: Mapping[str, Any]) -> None:
 def _check_evaluation(evaluation: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
     for name in evaluation["metrics"]:
         metric_named(name)
-    name, k = parse_metric(evaluation["select_on"])
-    if (k is None) == metric_named(name).takes_k:
-        raise InputError(f"evaluation.select_on: {evaluation['select_on']}: write {name}" + ("" if k else "@<k>"))
+    parse_metric(evaluation["select_on"])
     reference = evaluation["reference"]
     if reference is not None and reference not in methods:
         raise InputError(f"evaluation.reference: {reference} is not a method of this study: {', '.join(methods)}")
+
+
+def check_parameters_of(methods: Iterable[Method]) -> None:
+    """Raise InputError for a parameter that a ranker does not have; imports the rankers, so not for dry runs."""
+    from letorlab.rankers.protocol import check_parameters
+
+    for method in methods:
+        try:
+            check_parameters(ranker_class(method.ranker), [*method.params, *method.grid])
+        except InputError as error:
+            raise InputError(f"method {method.name}: {error}") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from letorlab.atomic import atomic_path
 from letorlab.errors import InputError
+from letorlab.provenance import sha256_of
 
 if TYPE_CHECKING:
     import requests
@@ -43,7 +44,7 @@ def download(urls: Sequence[str], sha256: str, target: Path) -> Path:
     InputError
         If no address serves it: every address with what went wrong, the expected digest, and what to do.
     """
-    if target.exists() and file_sha256(target) == sha256:
+    if target.exists() and sha256_of(target) == sha256:
         _LOG.info("%s is there already, with the right sha256", target)
         return target
     failures = []
@@ -60,12 +61,6 @@ def download(urls: Sequence[str], sha256: str, target: Path) -> Path:
         + f"\n  expected: a zip with sha256 {sha256}"
         + f"\n  to do: fetch the file in a browser, save it as {target.absolute()}, and start again"
     )
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fetch(url: str, sha256: str, target: Path) -> None:

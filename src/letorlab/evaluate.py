@@ -13,10 +13,10 @@ import pandas as pd
 from letorlab.atomic import atomic_path, write_json, write_text
 from letorlab.csvtable import write_table
 from letorlab.errors import InputError
-from letorlab.metrics import measure, metric_named
+from letorlab.metrics import measure, metric_named, parse_metric
 from letorlab.prepared import load_split
 from letorlab.queries import Floats, Queries, query_of_docs
-from letorlab.study import params_text, parse_metric
+from letorlab.study import params_text
 from letorlab.trials import SavedTrials
 from letorlab.tuning import best_trial
 
@@ -34,11 +34,9 @@ class Evaluation:
     profile: str
 
     def __post_init__(self) -> None:
-        for name in [*self.metrics, parse_metric(self.select_on)[0]]:
+        parse_metric(self.select_on)
+        for name in self.metrics:
             metric_named(name)
-        name, k = parse_metric(self.select_on)
-        if (k is None) == metric_named(name).takes_k:
-            raise InputError(f"select_on: {self.select_on}: " + (f"{name} has no k" if k else f"write {name}@k"))
 
     def selection_value(self, scores: Floats, queries: Queries) -> float:
         """Mean over the queries of the selecting metric."""

@@ -166,6 +166,24 @@ def measure(
     return metric.measure(scores, labels, offsets, **options)[:, None]
 
 
+def parse_metric(text: str) -> tuple[str, int | None]:
+    """``"ndcg@10"`` -> ("ndcg", 10); ``"map"`` -> ("map", None).
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, or it is written with a k although it takes none, or the other way round.
+    """
+    name, at, k = text.partition("@")
+    if metric_named(name).takes_k:
+        if not k.isdigit() or int(k) < 1:
+            raise InputError(f"metric {text!r}: {name} takes a k; write it as in {name}@10")
+        return name, int(k)
+    if at:
+        raise InputError(f"metric {text!r}: {name} takes no k; write {name}")
+    return name, None
+
+
 def metric_named(name: str) -> Metric:
     if name not in METRICS:
         raise InputError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")

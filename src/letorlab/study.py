@@ -71,14 +71,6 @@ def fold_groups(config: Mapping[str, Any], dataset: str) -> list[list[int]]:
     return [folds[start : start + size] for start in range(0, len(folds), size)]
 
 
-def parse_metric(text: str) -> tuple[str, int | None]:
-    """``"ndcg@10"`` -> ("ndcg", 10); ``"map"`` -> ("map", None)."""
-    name, _, k = text.partition("@")
-    if k and not k.isdigit():
-        raise InputError(f"metric {text!r}: after @ comes a whole number, as in ndcg@10")
-    return name, int(k) if k else None
-
-
 def canonical(value: Any) -> Value:
     """One spelling for one value: YAML reads ``1e-5`` as text and ``0.00001`` as a number."""
     if isinstance(value, str):

@@ -2,7 +2,7 @@
 import re
 from pathlib import Path
 
-from letorlab.checks import check_study
+from letorlab.checks import check_parameters_of, check_study
 from letorlab.datasets import resolve
 from letorlab.errors import InputError
 from letorlab.provenance import code_hash
@@ -38,10 +38,11 @@ if not DATASETS:
 PAGE_RESOURCES = ["report/page.html.j2", "report/page.css", "report/page.js"]
 
 
-def require_data():
-    """One error for all data sets that are missing, before any job; those that were prepared need no files."""
-    waiting = [d for d in DATASETS if not is_prepared(d)]
+def require_all():
+    """Fail before any job: on a parameter that a ranker does not have, and with one error for all missing data sets."""
+    waiting = [d for d in DATASETS if not is_prepared(d)]  # those that were prepared need no files
     try:
+        check_parameters_of(METHODS[name] for name in CHOSEN)
         require_sources(
             [resolve(d, config["datasets"][d]) for d in waiting],
             DATA["home"],

@@ -2,7 +2,7 @@
 
 
 onstart:
-    require_data()
+    require_all()
 
 
 rule prepare:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, Self
 
 from numpy.typing import ArrayLike
@@ -28,19 +28,18 @@ class Ranker(Protocol):
 
 
 def make_ranker(cls: type[Ranker], params: Mapping[str, Any], *, seed: int = 0) -> Ranker:
-    """An unfitted ranker; rankers with a ``seed`` parameter get the study's, unless the method sets its own.
+    """An unfitted ranker; rankers with a ``seed`` parameter get the study's, unless the method sets its own."""
+    check_parameters(cls, params)
+    defaults = {"seed": seed} if "seed" in inspect.signature(cls).parameters else {}
+    return cls(**{**defaults, **params})
 
-    Raises
-    ------
-    InputError
-        If a parameter is unknown.
-    """
+
+def check_parameters(cls: type[Ranker], params: Iterable[str]) -> None:
+    """Raise InputError if the ranker has no parameter of one of these names."""
     known = inspect.signature(cls).parameters
     unknown = [key for key in params if key not in known]
     if unknown:
         raise InputError(f"{cls.__name__} has no parameter {', '.join(unknown)}; it has: {', '.join(known) or 'none'}")
-    defaults = {"seed": seed} if "seed" in known else {}
-    return cls(**{**defaults, **params})
 
 
 def takes_init(ranker: Ranker) -> bool:
