@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from letorlab.csvtable import read_table, write_table
+from letorlab.csvtable import read_table, table_hash, write_table
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50))
@@ -34,3 +34,12 @@ def test_identifiers_stay_text_and_empty_numbers_are_missing(tmp_path):
     assert back["k"].isna().tolist() == [False, True]
     assert back["value"].isna().tolist() == [False, True]
     assert b"\r" not in (tmp_path / "t.csv").read_bytes()
+
+
+def test_the_hash_of_the_tables_sees_any_byte(tmp_path):
+    table = pd.DataFrame({"qid": ["1"], "value": [0.5]})
+    write_table(table, tmp_path / "x.csv")
+    before = table_hash(tmp_path)
+    assert table_hash(tmp_path) == before
+    write_table(table.assign(value=np.nextafter(0.5, 1)), tmp_path / "x.csv")
+    assert table_hash(tmp_path) != before

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from letorlab.csvtable import read_table, write_table
+from letorlab.csvtable import write_table
 from letorlab.errors import InputError
-from letorlab.report.tables import collect, comparisons, fold_means, summary, table_hash
+from letorlab.report.tables import collect, comparisons, fold_means, summary
 
 VALUES = {
     "a": [0.1, 0.3, 0.8],
@@ -77,11 +76,3 @@ def test_collect_keeps_methods_that_were_not_built_and_passes_over_absent_ones(t
     assert "10" in set(found["qid"])
     with pytest.raises(InputError, match="nothing has been evaluated yet"):
         collect(tmp_path, "per_query.csv", ["other"], ["a"], [1])
-
-
-def test_the_hash_of_the_tables_sees_any_byte(tmp_path):
-    write_table(per_query("a"), tmp_path / "x.csv")
-    before = table_hash(tmp_path)
-    assert table_hash(tmp_path) == before
-    write_table(read_table(tmp_path / "x.csv").assign(value=np.pi), tmp_path / "x.csv")
-    assert table_hash(tmp_path) != before

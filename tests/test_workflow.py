@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from letorlab.csvtable import read_table
-from letorlab.report.tables import table_hash
+from letorlab.csvtable import read_table, table_hash
 
 pytestmark = pytest.mark.workflow
 ROOT = Path(__file__).parents[1]

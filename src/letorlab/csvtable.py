@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pandas as pd
@@ -29,3 +30,11 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
     """Write a table whole or not at all, LF line ends, floats as the shortest text that reads back exactly."""
     with atomic_path(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def table_hash(folder: str | Path) -> str:
+    """SHA-256 over the names and bytes of all tables in a folder: equal for equal results."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*.csv")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -15,7 +15,7 @@ import yaml
 from markupsafe import Markup
 
 from letorlab.atomic import read_json, write_text
-from letorlab.csvtable import read_table
+from letorlab.csvtable import read_table, table_hash
 from letorlab.errors import InputError
 from letorlab.provenance import sha256_of
 from letorlab.report.details import (
@@ -95,7 +95,7 @@ def _content(page: PageInput) -> dict[str, Any]:
         "skipped": list(_skipped(page.skipped)),
         "figures": _figures(page.figures),
         "hashes": [(path.name, sha256_of(path)) for path in sorted(page.tables.glob("*.csv"))],
-        "provenance": list(flat(page.provenance)),
+        "provenance": [*flat(page.provenance), ("SHA-256 of all tables", table_hash(page.tables))],
         "sources": sorted(set(tables["published"]["source"])),
         **_results(page.config, **tables),
         **_fits(fits, tables["trials"]),

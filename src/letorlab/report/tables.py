@@ -6,7 +6,6 @@ shortest exact form, rows sorted, LF line ends.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,14 +109,6 @@ def comparisons(per_query: pd.DataFrame, *, reference: str, cutoff: int, resampl
             pairs = {method: (values[:, place], base[:, place]) for method, (values, _) in methods.items()}
             rows += _compare(names, pairs, fold, weights)
     return _comparison_frame(rows)
-
-
-def table_hash(folder: str | Path) -> str:
-    """SHA-256 over the names and bytes of all tables in a folder: equal for equal results."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(folder).glob("*.csv")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def _compare(
