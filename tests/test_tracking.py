@@ -13,12 +13,12 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
+from synthetic_runs import METHODS, make_study, small_study, write_summary
 
 from letorlab import tracking
 from letorlab.atomic import read_json, write_json, write_text
@@ -30,77 +30,6 @@ from letorlab.studyruns import study_records
 from letorlab.tracking import sync
 
 PROVENANCE = {"revision": "0123456789ab", "packages": {"numpy": "2.4.6"}}
-METHODS = {"regression": {}, "ranksvm": {"grid": {"C": [0.01, 1.0]}}, "random": {}}
-
-
-def make_study(results, name, *, datasets=("toy2", "toy3"), methods=METHODS, folds=(1, 2, 3, 4, 5), seed=0):
-    """Write a made-up study that follows the results contract; return its folder and configuration."""
-    rng = np.random.default_rng(seed)
-    folder = Path(results) / name
-    config = {
-        "study": name,
-        "seed": 1,
-        "datasets": {dataset: {} for dataset in datasets},
-        "methods": dict(methods),
-        "folds": list(folds),
-        "evaluation": {"cutoff": 10, "metrics": ["ndcg", "precision", "map"], "select_on": "map"},
-    }
-    metrics, trials = [], []
-    for dataset in datasets:
-        card = {"dataset": dataset, "profile": "letor3", "checksum": f"{dataset}-checksum"}
-        write_json(folder / "data" / dataset / "card.json", card)
-        for method in methods:
-            for fold in folds:
-                names = {"dataset": dataset, "method": method, "fold": fold}
-                metrics += [{**names, **row} for row in fold_metrics(rng)]
-                trials.append({**names, **trial(fold, rng)})
-                write_run(folder / "runs" / dataset / f"fold{fold}" / method, trials[-1], rng)
-    metrics = pd.DataFrame(metrics).astype({"k": "Int64"})
-    write_table(metrics, folder / "tables" / "metrics.csv")
-    write_table(pd.DataFrame(trials), folder / "tables" / "trials.csv")
-    write_summary(folder)
-    write_text(folder / "figures" / "ndcg.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>\n")
-    write_text(folder / "report" / "index.html", "<!doctype html><title>report</title>\n")
-    return folder, config
-
-
-def fold_metrics(rng):
-    curves = [("ndcg", k) for k in range(1, 11)] + [("precision", k) for k in range(1, 11)]
-    return [{"metric": m, "k": k, "value": rng.uniform()} for m, k in [*curves, ("map", None)]]
-
-
-def trial(fold, rng):
-    params = json.dumps({"C": 0.01 if fold < 3 else 1.0, "norm": "l2"})
-    state = {"trial": 0, "params": params, "selected": "true", "converged": "true", "relative_gap": None}
-    return {**state, "select_on": "map", "validation": rng.uniform(), "test": rng.uniform()}
-
-
-def write_run(folder, row, rng):
-    write_json(
-        folder / "fit.json",
-        {
-            "ranker": "ranksvm", "train_on": "original", "params": json.loads(row["params"]), "converged": True,
-            "relative_gap": 3e-5, "factor_residual": None, "n_iter": 12, "seconds": rng.uniform(),
-            "peak_memory_mb": 310.5, "n_docs": 900, "n_pairs": 3676, "n_atoms": None,
-        },
-    )  # fmt: skip
-    write_text(folder / "run.trec", "q1 Q0 d1 1 1 method\n")
-    for name in ("scores.test.csv", "trials.csv", "per_query.csv"):
-        write_text(folder / name, f"name,value\n{name},{rng.uniform()}\n")
-
-
-def write_summary(folder):
-    """tables/summary.csv as the means of tables/metrics.csv."""
-    metrics = read_table(folder / "tables" / "metrics.csv")
-    groups = metrics.groupby(["dataset", "method", "metric", "k"], dropna=False)["value"]
-    summary = groups.mean().rename("mean").reset_index()
-    summary["ci_low"], summary["ci_high"] = summary["mean"] - 0.03, summary["mean"] + 0.03
-    write_table(summary.assign(n_folds=5, n_queries=60), folder / "tables" / "summary.csv")
-
-
-def small_study(results, name, **options):
-    methods = {"regression": {}, "ranksvm": {}}
-    return make_study(results, name, **{"datasets": ["toy2"], "methods": methods, "folds": [1, 2], **options})
 
 
 def client_of(results):
