@@ -194,12 +194,17 @@ def test_data_cards(small):
 
 
 def test_derived_cards_have_their_own_table(tmp_path):
-    card = {"skipped": 3, "sizes": {"min": 2, "max": 98}, "skipped_qids": ["WT04-1", "7"], "relevant_before": 0.12345}
+    card = {
+        "skipped": 3,
+        "sizes": {"min": 2, "mean": 45.0, "max": 98},
+        "skipped_qids": ["WT04-1", "7"],
+        "relevant_before": 0.12345,
+    }
     write_json(tmp_path / "data" / "toy2" / "derived" / "fold4.card.json", card)
     text = Reader(build(tmp_path, small_config())).text("data")
     assert "Derived queries (training only)" in text
     assert "Skipped" in text
-    assert "toy2 4 n/a 3 n/a n/a max: 98, min: 2 n/a n/a 0.123 n/a" in text
+    assert "toy2 4 n/a 3 n/a n/a 2 to 98, mean 45 n/a n/a 0.123 n/a" in text
     assert "WT04-1" not in text  # hundreds of qids would not help a reader
 
 

@@ -26,8 +26,8 @@ DERIVED_NAMES = {
     "sizes": "Sizes",
     "redraws": "Redraws",
     "forced": "Forced",
-    "relevant_before": "Relevant before",
-    "relevant_after": "Relevant after",
+    "relevant_before": "Relevant",
+    "relevant_after": "after",
 }
 PLACE = ("dataset", "title", "fold")
 
@@ -69,11 +69,18 @@ def _words(value: Any) -> str:
 
 def derived_table(cards: Sequence[Mapping[str, Any]]) -> Table:
     """Cards of derived queries side by side, a row a fold."""
+    facts = [{**card, "sizes": _range(card.get("sizes") or {})} for card in cards]
     rows = [
-        [text(card.get("dataset")), text(card.get("fold")), *(text(_words(card.get(key))) for key in DERIVED_NAMES)]
-        for card in cards
+        [text(fact.get("dataset")), text(fact.get("fold")), *(text(_words(fact.get(key))) for key in DERIVED_NAMES)]
+        for fact in facts
     ]
     return Table("derived", "Derived queries (training only)", ["Data set", "Fold", *DERIVED_NAMES.values()], rows)
+
+
+def _range(sizes: Mapping[str, Any]) -> str:
+    """``11 to 57, mean 30.1``."""
+    low, high, mean = (_words(sizes.get(key)) for key in ("min", "max", "mean"))
+    return f"{low} to {high}, mean {mean}"
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
