@@ -10,7 +10,7 @@ PORT ?= 5000
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
-demo: .venv/.installed  ## install, then run the toy study (about a minute)
+demo: .venv/.installed  ## install, then run the toy study (about two minutes)
 	$(BIN)/snakemake --cores $(CORES) --configfile config/toy.yaml
 	@echo; echo "The report:     results/toy/report/index.html"; echo "The MLflow UI:  make ui"
 
@@ -20,11 +20,14 @@ test: .venv/.installed  ## every test; real data is read from LETOR_HOME, if it 
 bench: .venv/.installed  ## our speed beside that of peers, in one run
 	$(BIN)/python benchmarks/bench_reader.py
 	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_ranksvm.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_gaussian.py
+	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_sinkhorn.py
+	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_svmcompare.py
 
 ui: .venv/.installed  ## the MLflow UI on http://127.0.0.1:5000 (PORT=... for another port)
 	@test -f results/mlflow.db || { echo "results/mlflow.db does not exist yet: run a study first, for example make demo"; exit 1; }
-	@for file in results/*/mlflow.synced.json; do id=$$(sed -n 's/.*"experiment_id": "\([0-9]*\)".*/\1/p' $$file); \
-	  echo "$$(basename $$(dirname $$file)): http://127.0.0.1:$(PORT)/#/experiments/$$id/runs?workflowType=machine_learning"; done
+	@for file in $$(find results -name mlflow.synced.json | sort); do id=$$(sed -n 's/.*"experiment_id": "\([0-9]*\)".*/\1/p' $$file); \
+	  name=$${file#results/}; echo "$${name%/mlflow.synced.json}: http://127.0.0.1:$(PORT)/#/experiments/$$id/runs?workflowType=machine_learning"; done
 	MLFLOW_DISABLE_TELEMETRY=true $(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db --host 127.0.0.1 --port $(PORT)
 
 lint: .venv/.installed  ## style, types, and the workflow's own lint

@@ -16,6 +16,8 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/experiment.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/rates.smk"
 
 
 rule all:

@@ -15,7 +15,7 @@ from letorlab.errors import InputError
 from letorlab.metrics import average_precision
 from letorlab.queries import Queries
 from letorlab.rankers import RANKERS, ranker_class, ranker_module
-from letorlab.rankers.protocol import make_ranker, takes_init
+from letorlab.rankers.protocol import fit_takes, make_ranker
 from letorlab.toy import make_toy
 
 REFERENCE = {"random", "constant"}  # they learn nothing
@@ -126,7 +126,7 @@ def test_ranksvm_starts_from_another_model_and_ends_at_the_same():
         make_ranker(cls, {"C": 1.0, "tol": 1e-12}).fit(*data),
     )
     warm = make_ranker(cls, {"C": 1.0, "tol": 1e-12})
-    assert takes_init(warm)
+    assert fit_takes(warm, "init")
     warm.fit(*data, init=small)
     np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-6)
 

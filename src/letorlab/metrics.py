@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from letorlab.comparison_metrics import comparison_accuracy, tie_auc
 from letorlab.errors import InputError
 from letorlab.queries import RELEVANT, Floats, Ints, query_of_docs
 
@@ -152,6 +153,8 @@ METRICS = {
     "dcg": Metric(dcg, takes_k=True),
     "ndcg_standard_exp": Metric(ndcg, takes_k=True, profile="standard_exp"),
     "ndcg_standard_linear": Metric(ndcg, takes_k=True, profile="standard_linear"),
+    "comparison_accuracy": Metric(comparison_accuracy, takes_k=False),
+    "tie_auc": Metric(tie_auc, takes_k=False),
 }
 
 

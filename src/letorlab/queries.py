@@ -119,6 +119,22 @@ class Queries:
             docid=np.concatenate([part.docid for part in parts]),
         )
 
+    def canonical(self) -> Queries:
+        """The same documents in an order that depends on them alone: by qid, then by their features and relevance.
+
+        A fit that starts from here gives the same numbers, to the last digit, in whatever order the rows came.
+        """
+        by_qid = np.argsort(self.qid, kind="stable")
+        rank_of_query = np.argsort(by_qid, kind="stable")
+        order = np.lexsort([self.y, *self.X.T[::-1], np.repeat(rank_of_query, self.sizes)])
+        return Queries(
+            X=self.X[order],
+            y=self.y[order],
+            offsets=offsets_from_sizes(self.sizes[by_qid]),
+            qid=self.qid[by_qid],
+            docid=self.docid[order],
+        )
+
     def save(self, path: str | Path) -> None:
         """Write an uncompressed ``.npz``: exact, the same bytes every time, and read at disk speed."""
         with atomic_path(path) as temporary, temporary.open("wb") as file:

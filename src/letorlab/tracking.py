@@ -22,11 +22,11 @@ from letorlab.runrecord import Record
 from letorlab.studyruns import study_records
 
 KEY, CONTENT, PARENT = "letorlab.key", "letorlab.content", "mlflow.parentRunId"
-EXPERIMENT_TAGS = {
-    "mlflow.experimentKind": "custom_model_development",  # not one about language models
-    "mlflow.note.content": "One run a method and data set (means over the folds), with a run for each fold "
-    "nested in it. `ndcg` and `precision` are curves: the step is k. *tables and report* holds the rest.",
-}
+KIND, NOTE = "mlflow.experimentKind", "mlflow.note.content"
+STUDY_NOTE = (
+    "One run a method and data set (means over the folds), with a run for each fold "
+    "nested in it. `ndcg` and `precision` are curves: the step is k. *tables and report* holds the rest."
+)
 PAGE = 1000  # runs that one search returns
 DIGEST = 12  # characters of a checksum that the list of runs shows
 QUIET = {
@@ -70,19 +70,25 @@ def sync(
     InputError
         If a result file is missing, or the database cannot be used by this version of MLflow.
     """
+    return sync_records(results, config["study"], STUDY_NOTE, study_records(Path(study), config, provenance), log)
+
+
+def sync_records(
+    results: str | Path, experiment: str, note: str, records: Sequence[Record], log: logging.Logger | None = None
+) -> dict[str, Any]:
+    """Bring the experiment of a name in line with records; the note says on its page how to read it. See `sync`."""
     log = log or logging.getLogger(__name__)
     root = Path(results).resolve()
-    records = study_records(Path(study), config, provenance)
     with _one_writer(root / "mlflow.db.lock", log), _quiet():
-        writer = _Writer(_client(root / "mlflow.db"), root / "mlartifacts" / config["study"], log)
-        return writer.write(config["study"], records)
+        writer = _Writer(_client(root / "mlflow.db"), root / "mlartifacts" / experiment, note, log)
+        return writer.write(experiment, records)
 
 
 class _Writer:
-    """Writes the records of one study into its experiment."""
+    """Writes records into one experiment."""
 
-    def __init__(self, client: Any, artifacts: Path, log: logging.Logger) -> None:
-        self.client, self.artifacts, self.log = client, artifacts, log
+    def __init__(self, client: Any, artifacts: Path, note: str, log: logging.Logger) -> None:
+        self.client, self.artifacts, self.note, self.log = client, artifacts, note, log
 
     def write(self, name: str, records: Sequence[Record]) -> dict[str, Any]:
         experiment = self.experiment(name)
@@ -170,7 +176,8 @@ class _Writer:
             found = None
         if found:
             return str(found.experiment_id)
-        return str(self.client.create_experiment(name, artifact_location=location, tags=EXPERIMENT_TAGS))
+        tags = {KIND: "custom_model_development", NOTE: self.note}  # not an experiment with language models
+        return str(self.client.create_experiment(name, artifact_location=location, tags=tags))
 
     def runs_by_key(self, experiment: str) -> dict[str, list[Any]]:
         """Runs that an earlier sync made and nobody deleted."""

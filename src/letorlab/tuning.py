@@ -14,7 +14,7 @@ import numpy as np
 
 from letorlab.errors import InputError
 from letorlab.queries import Floats, Queries
-from letorlab.rankers.protocol import Ranker, make_ranker, takes_init
+from letorlab.rankers.protocol import Ranker, fit_takes, make_ranker
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def fit_grid(
     *,
     seed: int,
 ) -> Iterator[Trial]:
-    """Fit every trial in turn, each starting from the one before where the ranker can (`takes_init`).
+    """Fit every trial in turn, with what its ranker can use (`fit_takes`): the trial before, the validation queries.
 
     Order the grid from strong to weak regularisation: a solution is then close to the next.
 
@@ -55,9 +55,10 @@ def fit_grid(
     previous: Ranker | None = None
     for number, params in enumerate(trials):
         model = make_ranker(cls, params, seed=seed)
-        warm = {"init": previous} if previous is not None and takes_init(model) else {}
+        offered = {"init": previous, "validation": vali}
+        extra = {key: value for key, value in offered.items() if value is not None and fit_takes(model, key)}
         start = time.perf_counter()
-        model.fit(train.X, train.y, train.qid_of_docs, **warm)
+        model.fit(train.X, train.y, train.qid_of_docs, **extra)
         seconds = time.perf_counter() - start
         fit = _fit_record(model, params, train, seconds)
         log.info("trial %d of %d %s: %.2f s, %s", number + 1, len(trials), dict(params), seconds, _state(fit))

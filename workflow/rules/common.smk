@@ -52,6 +52,14 @@ def require_all():
         raise WorkflowError(str(error)) from None
 
 
+SIMULATE = config["simulate"]["folder"]
+
+
+def only_simulations(targets):
+    """Whether a run makes nothing that needs data sets."""
+    return bool(targets) and all(str(target).startswith(("simulate_", f"{SIMULATE}/")) for target in targets)
+
+
 RUN_FILES = [
     "model.joblib",
     "fit.json",

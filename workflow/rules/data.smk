@@ -2,7 +2,8 @@
 
 
 onstart:
-    require_all()
+    if not only_simulations(workflow.dag_settings.targets):
+        require_all()
 
 
 rule prepare:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 RANKERS = {
     "regression": "letorlab.rankers.regression:Regression",
     "ranksvm": "letorlab.rankers.ranksvm:RankSVM",
+    "gaussian": "letorlab.rankers.gaussian:GaussianPairRanker",
+    "pairkernel": "letorlab.rankers.pairkernel:PairKernelRanker",
+    "svmcompare": "letorlab.rankers.svmcompare:SVMCompare",
+    "sinkprop": "letorlab.rankers.sinkprop:SinkProp",
     "best_feature": "letorlab.rankers.reference:BestFeature",
     "random": "letorlab.rankers.reference:RandomScores",
     "constant": "letorlab.rankers.reference:ConstantScores",

@@ -42,6 +42,10 @@ def check_parameters(cls: type[Ranker], params: Iterable[str]) -> None:
         raise InputError(f"{cls.__name__} has no parameter {', '.join(unknown)}; it has: {', '.join(known) or 'none'}")
 
 
-def takes_init(ranker: Ranker) -> bool:
-    """Whether ``fit`` can start from another fitted model of its kind (a warm start along the grid)."""
-    return "init" in inspect.signature(ranker.fit).parameters
+def fit_takes(ranker: Ranker, keyword: str) -> bool:
+    """Whether ``fit`` takes a keyword that not every ranker has.
+
+    ``init``: another fitted model of its kind to start from (a warm start along the grid). ``validation``: the
+    validation `Queries`, for early stopping.
+    """
+    return keyword in inspect.signature(ranker.fit).parameters
