@@ -177,7 +177,7 @@ def test_standard_ndcg_equals_scikit_learn(seed):
 def test_only_the_order_of_scores_matters(seed):
     queries = random_queries(seed)
     scores = np.random.default_rng(seed).integers(-4, 5, queries.n_docs).astype(float)
-    for name in METRICS:
+    for name in METRICS.keys() - {"comparison_accuracy"}:  # which counts differences of at most 1 as ties
         values, moved = (
             measure(name, s, queries.y, queries.offsets, profile="letor3", cutoffs=[1, 5])
             for s in (scores, 3 * scores + 7)

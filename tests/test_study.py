@@ -108,7 +108,7 @@ def test_names_that_no_job_could_use_are_refused_at_the_start(changes, message):
 def test_the_configurations_of_the_project_are_valid(path):
     config = yaml.safe_load(path.read_text())
     Draft202012Validator(SCHEMA).validate(config)
-    check_study({**DEFAULTS, **config})
+    check_study({**DEFAULTS, **config, "evaluation": {**DEFAULTS["evaluation"], **config.get("evaluation", {})}})
     assert config["study"] == path.stem
 
 
