@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -36,6 +37,20 @@ def average_precision(labels: Sequence[float]) -> float:
     relevant = [label >= 1 for label in labels]
     hits = [sum(relevant[: i + 1]) / (i + 1) for i in range(len(labels)) if relevant[i]]
     return sum(hits) / len(hits) if hits else 0.0
+
+
+def expected_reciprocal_rank(labels: Sequence[float], top: float) -> float:
+    """Chapelle et al. (2009), equation 5."""
+    satisfies = [(2**label - 1) / 2**top for label in labels]
+    return sum(p * math.prod(1 - q for q in satisfies[:i]) / (i + 1) for i, p in enumerate(satisfies))
+
+
+def orders_of_ties(scores: Sequence[float]) -> list[list[float]]:
+    """Scores without ties, one list for every order in which equal scores may stand."""
+    groups = [[i for i, s in enumerate(scores) if s == value] for value in sorted(set(scores), reverse=True)]
+    orders = itertools.product(*(itertools.permutations(group) for group in groups))
+    chains = [[i for group in order for i in group] for order in orders]
+    return [[-float(chain.index(i)) for i in range(len(scores))] for chain in chains]
 
 
 def strict_pairs(y: np.ndarray, offsets: np.ndarray) -> list[tuple[int, int]]:

@@ -94,6 +94,18 @@ def trials_table(study: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names.split(","))
 
 
+def queries_table(study: dict[str, Any]) -> pd.DataFrame:
+    rows = [(d, f, "letor3", "zero", 10, 21, 1, 2, 1) for d in study["datasets"] for f in study["folds"]]
+    names = "dataset,fold,profile,no_relevant,cutoff,n_queries,without_relevant,short,all_equal"
+    return pd.DataFrame(rows, columns=names.split(","))
+
+
+def ties_table(study: dict[str, Any]) -> pd.DataFrame:
+    """One method has equal scores."""
+    rows = [(d, "random", "ndcg", 10, 0.31, 0.2084, 17, 106) for d in study["datasets"]]
+    return pd.DataFrame(rows, columns=["dataset", "method", "metric", "k", "mean", "expected", "n_tied", "n_queries"])
+
+
 def write_study(root: Path, study: dict[str, Any], *, p_holm: float | str = 0.02, diverged: int = 0) -> Path:
     """Write tables, cards and fit files under `root`; the first `diverged` fits did not converge."""
     tables = root / "tables"
@@ -103,6 +115,8 @@ def write_study(root: Path, study: dict[str, Any], *, p_holm: float | str = 0.02
     _write(comparisons_table(study, summary, p_holm), tables / "comparisons.csv")
     _write(trials_table(study), tables / "trials.csv")
     _write(published_rows(study["datasets"]), tables / "published.csv")
+    _write(queries_table(study), tables / "queries.csv")
+    _write(ties_table(study), tables / "ties.csv")
     for dataset in study["datasets"]:
         write_json(root / "data" / dataset / "card.json", card(dataset))
     for i, path in enumerate(fit_paths(root, study)):

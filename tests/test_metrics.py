@@ -16,7 +16,19 @@ from hypothesis import strategies as st
 
 from letorlab.errors import InputError
 from letorlab.letor import read_letor
-from letorlab.metrics import METRICS, average_precision, dcg, measure, ndcg, parse_metric, precision, reciprocal_rank
+from letorlab.metrics import (
+    METRICS,
+    average_precision,
+    dcg,
+    err,
+    mean_ndcg,
+    measure,
+    ndcg,
+    parse_metric,
+    precision,
+    rbp,
+    reciprocal_rank,
+)
 
 LONG = [2, 0, 1, 0, 0, 1, 0, 2, 0, 0, 1] + [0] * 8 + [1]  # labels in ranked order
 
@@ -79,6 +91,41 @@ def test_graded_labels_are_relevant_from_one_in_average_precision():
     assert average_precision(*in_order([0, 2, 1, 0, 1])) == pytest.approx([0.588889], abs=5e-7)
 
 
+def test_letor4_pads_precision_but_not_ndcg_and_averages_ndcg_over_the_list():
+    labels, offsets, scores = np.array([1.0, 0, 1, 1, 0]), np.array([0, 2, 5]), -np.arange(5.0)
+    options = {"k": [1, 2, 3], "profile": "letor4"}
+    np.testing.assert_allclose(ndcg(scores, labels, offsets, **options), [[1, 1, 0], [1, 1, 1]])
+    np.testing.assert_allclose(precision(scores, labels, offsets, **options), [[1, 1 / 2, 1 / 3], [1, 1, 2 / 3]])
+    example = in_order([0, 2, 1, 0, 1])
+    by_rank = ndcg(*example, k=[1, 2, 3, 4, 5], profile="letor4")[0]
+    assert mean_ndcg(*example)[0] == pytest.approx(by_rank.mean(), abs=1e-15)
+    assert mean_ndcg(*example)[0] == pytest.approx(0.6390, abs=5e-5)
+
+
+def test_mslr_has_five_grades_of_which_two_and_more_are_relevant():
+    example = in_order([1, 4, 0, 2])
+    ideal = 15 + 3 + 1 / log2(3)
+    expected = [1 / 15, (1 + 15) / (15 + 3), (1 + 15 + 3 / log2(4)) / ideal]
+    np.testing.assert_allclose(ndcg(*example, k=[1, 2, 4], profile="mslr")[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(precision(*example, k=[1, 2, 4, 5], profile="mslr")[0], [0, 1 / 2, 2 / 4, 2 / 5])
+    assert average_precision(*example, profile="mslr") == pytest.approx([(1 / 2 + 2 / 4) / 2])
+    assert reciprocal_rank(*example, profile="mslr") == [1 / 2]
+
+
+def test_expected_reciprocal_rank_by_hand():
+    """Grades 1, 0, 2 of at most 2 satisfy with probability 1/4, 0, 3/4."""
+    expected = [1 / 4, 1 / 4, 1 / 4 + (3 / 4) * (3 / 4) / 3]
+    np.testing.assert_allclose(err(*in_order([1, 0, 2]), k=[1, 2, 3])[0], expected)
+    assert err(*in_order([1, 0, 2]), k=9) == pytest.approx([expected[-1]])  # a short list at its own length
+    assert err(*in_order([1]), k=1, profile="mslr") == [1 / 16]
+
+
+def test_rank_biased_precision_by_hand():
+    assert rbp(*in_order([1, 0, 2]), persistence=0.5) == pytest.approx([0.5 * (1 + 0.25)])
+    assert rbp(*in_order([1, 1]), persistence=0.0) == [1.0]
+    assert rbp(*in_order([1, 0, 2])) == pytest.approx([0.2 * (1 + 0.64)])
+
+
 # ---- the official tool -----------------------------------------------------------------------------------------
 
 
@@ -109,6 +156,25 @@ def test_equal_to_the_official_tool_query_by_query(letor_home: Path):
     np.testing.assert_allclose(precision(*data, k=k), golden["precision"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(ndcg(*data, k=k), golden["NDCG"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(average_precision(*data)[:, None], golden["Map"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.letor
+def test_equal_to_the_official_letor4_tool_on_mq2008(letor_home: Path):
+    """Six features in turn as the score, on the test split of each fold; the tool's own output, to all digits."""
+    archive = zipfile.Path(letor_home / "MQ2008.zip")
+    test = {f: read_letor(archive / f"MQ2008/Fold{f}/test.txt", n_features=46) for f in range(1, 6)}
+    with (Path(__file__).parent / "golden/mq2008-eval-score-4.0.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 30
+    k = np.arange(1, 11)
+    for row in rows:
+        queries = test[int(row["fold"])]
+        data = queries.X[:, int(row["feature"]) - 1], queries.y, queries.offsets
+        golden = [np.array([float(row[f"{name}@{i}"]) for i in k]) for name in ("NDCG", "P")]
+        np.testing.assert_allclose(ndcg(*data, k=k, profile="letor4").mean(0), golden[0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(precision(*data, k=k, profile="letor4").mean(0), golden[1], rtol=0, atol=1e-12)
+        assert average_precision(*data, profile="letor4").mean() == pytest.approx(float(row["MAP"]), abs=1e-12)
+        assert mean_ndcg(*data, profile="letor4").mean() == pytest.approx(float(row["MeanNDCG"]), abs=1e-12)
 
 
 def golden_per_query(path: Path) -> dict[str, np.ndarray]:
@@ -160,17 +226,30 @@ def test_equal_to_the_slow_oracles(seed, k):
         assert precision(*data, k=k)[q] == pytest.approx(hits if in_list else 0)
         assert precision(*data, k=k, profile="standard_exp")[q] == pytest.approx(hits)
         assert average_precision(*data)[q] == pytest.approx(oracles.average_precision(labels), abs=1e-12)
+        assert err(*data, k=k)[q] == pytest.approx(oracles.expected_reciprocal_rank(labels[:k], top=2), abs=1e-12)
+        relevant = [rank for rank, label in enumerate(labels) if label >= 1]
+        assert rbp(*data, persistence=0.7)[q] == pytest.approx(sum(0.3 * 0.7**rank for rank in relevant), abs=1e-12)
+        by_rank = [oracles.ndcg(labels, i + 1, oracles.letor3_discount, exponential) for i in range(len(labels))]
+        assert mean_ndcg(*data)[q] == pytest.approx(np.mean(by_rank), abs=1e-12)
 
 
-@given(seeds)
-def test_standard_ndcg_equals_scikit_learn(seed):
-    """scikit-learn's NDCG has linear gain; without ties both follow the same order."""
-    from sklearn.metrics import ndcg_score
+@given(seeds, st.integers(1, 12))
+def test_the_standard_profiles_equal_scikit_learn(seed, k):
+    """scikit-learn has linear gain, of which the exponential is that of other labels, and takes the mean over ties."""
+    from sklearn.metrics import average_precision_score, ndcg_score
 
     rng = np.random.default_rng(seed)
-    labels, scores = rng.integers(0, 4, 9).astype(float), rng.permutation(9).astype(float)
-    ours = ndcg(scores, labels, np.array([0, 9]), k=5, profile="standard_linear")[0]
-    assert ours == pytest.approx(ndcg_score([labels], [scores], k=5), abs=1e-12)
+    n = int(rng.integers(2, 12))  # it refuses single documents
+    labels, offsets = rng.integers(0, 5, n).astype(float), np.array([0, n])
+    distinct, tied = rng.permutation(n).astype(float), rng.integers(0, 4, n).astype(float)
+    for profile, gain in (("standard_linear", labels), ("standard_exp", 2**labels - 1)):
+        in_order = ndcg(distinct, labels, offsets, k=k, profile=profile)[0]
+        assert in_order == pytest.approx(ndcg_score([gain], [distinct], k=k), abs=1e-12)
+        expected = ndcg(tied, labels, offsets, k=k, profile=profile, ties="expected")[0]
+        assert expected == pytest.approx(ndcg_score([gain], [tied], k=k), abs=1e-12)
+    if (labels >= 1).any():
+        ours = average_precision(distinct, labels, offsets, profile="standard_exp")[0]
+        assert ours == pytest.approx(average_precision_score(labels >= 1, distinct), abs=1e-12)
 
 
 @given(seeds)
@@ -213,12 +292,21 @@ def test_scores_that_differ_by_1e_9_are_not_a_tie():
         ([1.0, 2], [59.0, 0], {"profile": "standard_exp"}, "Choose another profile"),
         ([1.0, 2], [1.0, 0], {"k": 0}, "k must be a whole number of at least 1"),
         ([1.0, 2], [1.0, 0], {"k": 2.5}, "k must be a whole number"),
-        ([1.0, 2], [1.0, 0], {"profile": "trec"}, "known: letor3, standard_exp, standard_linear"),
+        ([1.0, 2], [1.0, 0], {"ties": "random"}, "ties must be one of file, expected"),
+        ([1.0, 2], [5.0, 0], {"profile": "mslr"}, r"labels must lie in \[0, 4\]"),
+        ([1.0, 2], [1.0, 0], {"profile": "trec"}, "known: letor3, letor4, mslr, standard_exp"),
     ],
 )
 def test_bad_input_is_refused(scores, labels, options, message):
     with pytest.raises(InputError, match=message):
         ndcg(scores, labels, np.array([0, 2]), **{"k": 1, **options})
+
+
+def test_err_and_rbp_refuse_what_has_no_probability():
+    with pytest.raises(InputError, match="ERR knows grades up to 4 in the profile standard_exp; found 5"):
+        err([1.0], [5.0], np.array([0, 1]), k=1, profile="standard_exp")
+    with pytest.raises(InputError, match="persistence of RBP must lie in"):
+        rbp([1.0], [1.0], np.array([0, 1]), persistence=1.0)
 
 
 def test_metrics_are_written_with_their_k():
@@ -233,7 +321,7 @@ def test_metrics_are_written_with_their_k():
         ("ndcg@ten", "write it as in ndcg@10"),
         ("ndcg@0", "write it as in ndcg@10"),
         ("map@3", "map takes no k"),
-        ("err@3", "unknown metric 'err'"),
+        ("auc@3", "unknown metric 'auc'"),
     ],
 )
 def test_a_metric_written_wrongly_says_how(text, message):
@@ -242,5 +330,5 @@ def test_a_metric_written_wrongly_says_how(text, message):
 
 
 def test_unknown_metric_lists_the_known_ones():
-    with pytest.raises(InputError, match="unknown metric 'err'; known: ndcg, precision, map"):
-        measure("err", [0.0], [0.0], np.array([0, 1]), profile="letor3", cutoffs=1)
+    with pytest.raises(InputError, match="unknown metric 'auc'; known: ndcg, precision, map"):
+        measure("auc", [0.0], [0.0], np.array([0, 1]), profile="letor3", cutoffs=1)

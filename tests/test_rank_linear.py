@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from letorlab.errors import InputError
-from letorlab.metrics import PROFILES, ndcg, precision
+from letorlab.metrics import ndcg, precision, rbp
+from letorlab.profiles import PROFILES
 from letorlab.queries import offsets_from_sizes
 from letorlab.rank_linear import expected_value, measure_named, ndcg_terms
 
@@ -46,9 +47,8 @@ def test_at_a_permutation_the_expectation_is_the_measure(profile, seed):
         pair = value(f"precision@{k}", Z, labels, profile), precision(scores, y, offsets, k=k, profile=profile)[0]
         assert pair[0] == pytest.approx(pair[1], abs=1e-12)
     assert value("ndcg", Z, labels, profile) == pytest.approx(value(f"ndcg@{size}", Z, labels, profile))
-    ranked = oracles.ranked(scores, labels)
-    rbp = 0.2 * sum(0.8**rank for rank, label in enumerate(ranked) if label >= 1)
-    assert value("rbp@0.8", Z, labels, profile) == pytest.approx(rbp)
+    rank_biased = rbp(scores, y, offsets, persistence=0.8, profile=profile)[0]
+    assert value("rbp@0.8", Z, labels, profile) == pytest.approx(rank_biased, abs=1e-12)
 
 
 def test_any_gain_of_relevance_and_rank():

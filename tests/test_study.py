@@ -90,7 +90,7 @@ def test_folds_are_grouped_and_a_data_set_may_differ():
         ({"methods": {"m": {"ranker": "svm"}}}, "unknown ranker 'svm'"),
         ({"datasets": {"nowhere": None}}, "'nowhere' is not in the catalogue"),
         ({"datasets": {"ohsumed": {"profile": "trec"}}}, "unknown metric profile 'trec'"),
-        ({"evaluation": {**DEFAULTS["evaluation"], "metrics": ["err"]}}, "unknown metric 'err'"),
+        ({"evaluation": {**DEFAULTS["evaluation"], "metrics": ["auc"]}}, "unknown metric 'auc'"),
         ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "ndcg"}}, "ndcg takes a k; write it as in ndcg@10"),
         ({"evaluation": {**DEFAULTS["evaluation"], "select_on": "map@3"}}, "map takes no k; write map"),
         (

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import pytest
+from layouts import make_parts, write_parts
 
 from letorlab.csvtable import write_table
+from letorlab.datasets import Dataset
 from letorlab.errors import InputError
+from letorlab.prepare import prepare
+from letorlab.report.rarities import query_counts, tie_means
 from letorlab.report.tables import collect, comparisons, fold_means, summary
 
 VALUES = {
@@ -76,3 +83,36 @@ def test_collect_keeps_methods_that_were_not_built_and_passes_over_absent_ones(t
     assert "10" in set(found["qid"])
     with pytest.raises(InputError, match="nothing has been evaluated yet"):
         collect(tmp_path, "per_query.csv", ["other"], ["a"], [1])
+
+
+def test_ties_beside_the_value_in_the_files_order():
+    """Method a has a tie in its first query, b none; means are means of fold means."""
+    table = per_query("ab").assign(expected=np.nan)
+    table.loc[(table["method"] == "a") & (table["qid"] == "10"), "expected"] = 0.5
+    ties = tie_means(table, cutoff=10)
+    assert ties["method"].tolist() == ["a", "a"]
+    assert ties["metric"].tolist() == ["map", "ndcg"]
+    assert ties["mean"].tolist() == pytest.approx([((0.1 + 0.3) / 2 + 0.8) / 2] * 2)
+    assert ties["expected"].tolist() == pytest.approx([((0.5 + 0.3) / 2 + 0.8) / 2] * 2)
+    assert ties["n_tied"].tolist() == [1, 1]
+    assert ties["n_queries"].tolist() == [3, 3]
+    assert tie_means(table[table["method"] == "b"], cutoff=10).empty
+
+
+def test_queries_that_a_rule_decides_are_counted(tmp_path):
+    """Per fold, as a plain loop over the test lines counts them; relevant from 2 on in mslr."""
+    parts = make_parts(4, queries=20)
+    write_parts(tmp_path / "d", parts)
+    dataset = Dataset("mine", "mine", "mslr", path=str(tmp_path / "d"))
+    prepare(dataset, Path(dataset.path), tmp_path / "data/mine")
+    table = query_counts(tmp_path / "data", ["mine"], [1, 2], {"no_relevant": "skip", "cutoff": 6})
+    assert table["fold"].tolist() == [1, 2]
+    for row, part in zip(table.itertuples(), (parts[4], parts[0]), strict=True):
+        labels: dict[str, list[int]] = {}
+        for line in part:
+            labels.setdefault(line.split()[1], []).append(int(line[0]))
+        assert (row.profile, row.no_relevant, row.cutoff, row.n_queries) == ("mslr", "skip", 6, 20)
+        assert row.without_relevant == sum(max(y) < 2 for y in labels.values())
+        assert row.short == sum(len(y) < 6 for y in labels.values())
+        assert row.all_equal == sum(len(set(y)) == 1 for y in labels.values())
+    assert table[["without_relevant", "short", "all_equal"]].to_numpy().any(axis=0).all(), "else nothing was tested"

@@ -93,6 +93,55 @@ def test_selection_is_on_validation_and_measured_on_test(evaluated):
     assert len(per_query) == test.n_queries * (5 + 1 + 1)
 
 
+def one_query_without_relevant() -> tuple[Queries, np.ndarray]:
+    """Queries a (labels 0, 1 with equal scores), b (no relevant document), c (1, 0 in order)."""
+    queries = Queries(
+        X=np.zeros((6, 1)),
+        y=np.array([0.0, 1, 0, 0, 1, 0]),
+        offsets=np.array([0, 2, 4, 6]),
+        qid=np.array(["a", "b", "c"]),
+        docid=np.array(list("uvwxyz")),
+    )
+    return queries, np.array([0.0, 0, 0, 0, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("policy", "ndcg_at_1", "precision_at_1"),
+    [("zero", [0, 0, 1], [0, 0, 1]), ("one", [0, 1, 1], [0, 0, 1]), ("skip", [0, 1], [0, 1])],
+)
+def test_queries_without_relevant_document_follow_the_policy(policy, ndcg_at_1, precision_at_1):
+    """0 over 0 is what the policy says; P@1 is 0 over 1 in any case."""
+    queries, scores = one_query_without_relevant()
+    evaluation = Evaluation(["ndcg", "precision", "map"], 1, "ndcg@1", "letor3", policy)
+    table = evaluation.per_query(scores, queries, {}).set_index("metric")
+    assert table.loc["ndcg", "value"].tolist() == ndcg_at_1
+    assert table.loc["precision", "value"].tolist() == precision_at_1
+    assert table.loc["map", "value"].tolist() == [
+        value or 0.5 if q == 0 else value for q, value in enumerate(ndcg_at_1)
+    ]
+    assert evaluation.selection_value(scores, queries) == pytest.approx(np.mean(ndcg_at_1))
+
+
+def test_a_policy_must_exist_and_leave_a_query():
+    queries, scores = one_query_without_relevant()
+    with pytest.raises(InputError, match="no_relevant must be one of zero, one, skip; got 'nan'"):
+        Evaluation(["map"], 1, "map", "letor3", "nan")
+    with pytest.raises(InputError, match="none of the 1 queries has a relevant document"):
+        nothing = np.array([False, True, False])
+        Evaluation(["map"], 1, "map", "letor3", "skip").selection_value(scores[2:4], queries.take(nothing))
+
+
+def test_the_mean_over_orders_stands_beside_the_value_where_scores_tie():
+    queries, scores = one_query_without_relevant()
+    table = Evaluation(["ndcg", "map"], 2, "map", "letor3").per_query(scores, queries, {})
+    at = table.set_index(["metric", "k", "qid"])
+    assert at.loc[("ndcg", 1, "a"), ["value", "expected"]].tolist() == [0, 0.5]
+    assert at.loc[("ndcg", 2, "a"), ["value", "expected"]].tolist() == [1, 1]
+    assert table.query("metric == 'map' and qid == 'a'")["expected"].tolist() == [(1 + 1 / 2) / 2]
+    # b ties too, but between documents of one grade: any order has the same value
+    assert table[table["qid"] != "a"]["expected"].isna().all()
+
+
 def test_the_saved_model_gives_the_saved_scores(evaluated):
     model, scores = joblib.load(evaluated / "model.joblib"), read_table(evaluated / "scores.test.csv")
     np.testing.assert_array_equal(model.predict(SPLITS[2].X), scores["score"])

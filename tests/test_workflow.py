@@ -48,11 +48,13 @@ def test_the_toy_study_keeps_the_results_contract(tmp_path):
     columns = {
         "metrics": "dataset method fold metric k value",
         "summary": "dataset method metric k mean ci_low ci_high n_folds n_queries",
-        "per_query": "dataset method fold qid metric k value",
+        "per_query": "dataset method fold qid metric k value expected",
         "trials": "dataset method fold trial params selected converged relative_gap select_on validation test",
         "comparisons": "dataset metric k method reference difference ci_low ci_high n_queries"
         " t_statistic p_value p_holm",
         "published": "dataset method metric k value source",
+        "queries": "dataset fold profile no_relevant cutoff n_queries without_relevant short all_equal",
+        "ties": "dataset method metric k mean expected n_tied n_queries",
     }
     config = yaml.safe_load((ROOT / "config/toy.yaml").read_text())
     for name, expected in columns.items():

@@ -10,7 +10,8 @@ import numpy as np
 
 from letorlab.datasets import Counts, Dataset
 from letorlab.folds import Plan
-from letorlab.queries import RELEVANT, Floats, Ints, Queries
+from letorlab.profiles import profile_named
+from letorlab.queries import Floats, Ints, Queries
 from letorlab.verify import Digests
 
 
@@ -36,7 +37,7 @@ def make_card(
         "documents": len(labels),
         "features": next(iter(parts.values())).n_features,
         "labels": {f"{grade:g}": int(n) for grade, n in zip(*np.unique(labels, return_counts=True), strict=True)},
-        "queries_without_relevant": int((best < RELEVANT).sum()),
+        "queries_without_relevant": int((best < profile_named(dataset.profile).relevant_from).sum()),
         "queries_shorter_than_10": int((sizes < 10).sum()),
         "smallest_query": int(sizes.min()),
         "largest_query": int(sizes.max()),

@@ -8,7 +8,8 @@ from typing import Any
 
 from letorlab.datasets import resolve
 from letorlab.errors import InputError
-from letorlab.metrics import metric_named, parse_metric, profile_named
+from letorlab.metrics import metric_named, parse_metric
+from letorlab.profiles import profile_named
 from letorlab.rankers import ranker_class, ranker_module
 from letorlab.study import Method, chosen_methods, methods_of
 

@@ -1,7 +1,7 @@
 """Measures of comparisons between the documents of a query, for scores: how well all its pairs are told, ties included.
 
-Same signature as `letorlab.metrics`. A query without the pairs that a measure needs is 0, as one without relevant
-document is in the others.
+Same signature as `letorlab.metrics`; the order of equal scores changes none of them. A query without the pairs that a
+measure needs is 0, as one without relevant document is in the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from letorlab.comparisons import score_differences
 from letorlab.queries import Floats, Ints
 
 
-def comparison_accuracy(scores: ArrayLike, labels: ArrayLike, offsets: Ints, *, profile: str = "letor3") -> Floats:
+def comparison_accuracy(
+    scores: ArrayLike, labels: ArrayLike, offsets: Ints, *, profile: str = "letor3", ties: str = "file"
+) -> Floats:
     """Share of the pairs of documents whose outcome is predicted, (n_queries,): a difference of at most 1 is a tie.
 
     It is 1 minus the zero-one error of Venuto et al. For scores in units of the tie threshold, as `svmcompare` gives
@@ -31,7 +33,9 @@ def comparison_accuracy(scores: ArrayLike, labels: ArrayLike, offsets: Ints, *, 
     return _of_queries(scores, labels, offsets, lambda outcome: len(outcome) > 0, accuracy)
 
 
-def tie_auc(scores: ArrayLike, labels: ArrayLike, offsets: Ints, *, profile: str = "letor3") -> Floats:
+def tie_auc(
+    scores: ArrayLike, labels: ArrayLike, offsets: Ints, *, profile: str = "letor3", ties: str = "file"
+) -> Floats:
     """Area under the ROC curve of the tie threshold, (n_queries,), see `letorlab.comparison_measures.tie_roc`.
 
     It does not change with the unit of the scores, nor with a profile.

@@ -10,11 +10,11 @@ import pandas as pd
 from letorlab.atomic import atomic_path
 
 TEXT = (
-    *("dataset", "method", "reference", "metric", "qid", "docid"),
+    *("dataset", "method", "reference", "metric", "qid", "docid", "profile", "no_relevant"),
     *("params", "selected", "converged", "select_on", "source"),
 )
 NUMBERS = (
-    *("value", "mean", "ci_low", "ci_high", "difference", "t_statistic", "p_value", "p_holm"),
+    *("value", "expected", "mean", "ci_low", "ci_high", "difference", "t_statistic", "p_value", "p_holm"),
     *("relative_gap", "validation", "test", "score", "relevance"),
 )
 TYPES = {**dict.fromkeys(TEXT, "str"), **dict.fromkeys(NUMBERS, "float64"), "k": "Int64"}

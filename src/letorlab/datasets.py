@@ -37,7 +37,7 @@ class Dataset:
     name, title : str
         The name in the configuration, and the one to show.
     profile : str
-        What its measures mean: a name of `letorlab.metrics.PROFILES`.
+        What its measures mean: a name of `letorlab.profiles.PROFILES`.
     features : int or None
         Number of features; None: the largest number in the files.
     archives : tuple of str

@@ -18,7 +18,7 @@ class EarlyStopping:
     metric : str
         ``"ndcg@10"``, ``"map"``, ...
     profile : str
-        A name of `letorlab.metrics.PROFILES`.
+        A name of `letorlab.profiles.PROFILES`.
 
     Attributes
     ----------

@@ -9,31 +9,41 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from letorlab.atomic import atomic_path, write_json, write_text
 from letorlab.csvtable import write_table
 from letorlab.errors import InputError
 from letorlab.metrics import measure, metric_named, parse_metric
 from letorlab.prepared import load_split
+from letorlab.profiles import profile_named
 from letorlab.queries import Floats, Queries, query_of_docs
+from letorlab.ranking import queries_with_ties
 from letorlab.study import params_text
 from letorlab.trials import SavedTrials
 from letorlab.tuning import best_trial
+
+POLICIES = ("zero", "one", "skip")  # for queries without relevant document
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """How results are measured: metrics up to a cutoff, in a profile, and the metric that selects.
 
-    ``select_on`` is a metric with its k, such as ``map`` or ``ndcg@10``.
+    ``select_on`` is a metric with its k, such as ``map`` or ``ndcg@10``. ``no_relevant`` is the policy for queries
+    without relevant document: NDCG, AP and RR are 0 there (``zero``, as in the official tools) or 1 (``one``), or
+    such queries are left out of all measures (``skip``).
     """
 
     metrics: Sequence[str]
     cutoff: int
     select_on: str
     profile: str
+    no_relevant: str = "zero"
 
     def __post_init__(self) -> None:
+        if self.no_relevant not in POLICIES:
+            raise InputError(f"no_relevant must be one of {', '.join(POLICIES)}; got {self.no_relevant!r}")
         parse_metric(self.select_on)
         for name in self.metrics:
             metric_named(name)
@@ -41,21 +51,47 @@ class Evaluation:
     def selection_value(self, scores: Floats, queries: Queries) -> float:
         """Mean over the queries of the selecting metric."""
         name, k = parse_metric(self.select_on)
-        values = measure(name, scores, queries.y, queries.offsets, profile=self.profile, cutoffs=k or 1)
-        return float(values.mean())
+        counted = self._counted(queries)
+        if not counted.any():
+            raise InputError(
+                f"none of the {queries.n_queries} queries has a relevant document, and no_relevant: skip leaves them "
+                "out; choose zero or one"
+            )
+        return float(self._measure(name, scores, queries, k or 1)[counted].mean())
 
     def per_query(self, scores: Floats, queries: Queries, names: Mapping[str, Any]) -> pd.DataFrame:
-        """All metrics, one row for a query, metric and k: columns of `names`, qid, metric, k (if any), value."""
+        """All metrics, one row for a query, metric and k: columns of `names`, qid, metric, k (if any), value, expected.
+
+        ``value`` keeps the file's order of equal scores. ``expected`` is the mean over all their orders, for queries
+        in which documents of different relevance have equal scores; elsewhere it is missing, being the same.
+        """
         cutoffs = np.arange(1, self.cutoff + 1)
+        tied, counted = queries_with_ties(scores, queries.y, queries.offsets), self._counted(queries)
         blocks = []
         for name in self.metrics:
-            values = measure(name, scores, queries.y, queries.offsets, profile=self.profile, cutoffs=cutoffs)
+            values = self._measure(name, scores, queries, cutoffs)
+            expected = np.full_like(values, np.nan)
+            if tied.any():
+                rows = np.repeat(tied, queries.sizes)
+                expected[tied] = self._measure(name, scores[rows], queries.take(tied), cutoffs, ties="expected")
             ks = cutoffs if metric_named(name).takes_k else [None]
-            blocks += [
-                pd.DataFrame({**names, "qid": queries.qid, "metric": name, "k": k, "value": column})
-                for k, column in zip(ks, values.T, strict=True)
-            ]
+            for k, value, mean in zip(ks, values.T, expected.T, strict=True):
+                columns = {**names, "qid": queries.qid, "metric": name, "k": k, "value": value, "expected": mean}
+                blocks.append(pd.DataFrame(columns)[counted])
         return pd.concat(blocks, ignore_index=True).astype({"k": "Int64"})
+
+    def _measure(self, name: str, scores: Floats, queries: Queries, cutoffs: Any, ties: str = "file") -> Floats:
+        """(n_queries, n_cutoffs)."""
+        undefined = 1.0 if self.no_relevant == "one" else 0.0
+        options = {"profile": self.profile, "cutoffs": cutoffs, "ties": ties, "undefined": undefined}
+        return measure(name, scores, queries.y, queries.offsets, **options)
+
+    def _counted(self, queries: Queries) -> NDArray[np.bool_]:
+        """Queries that are not left out, (n_queries,)."""
+        if self.no_relevant != "skip":
+            return np.ones(queries.n_queries, dtype=bool)
+        best = np.maximum.reduceat(queries.y, queries.offsets[:-1])
+        return best >= profile_named(self.profile).relevant_from
 
 
 def evaluate_folds(

@@ -119,6 +119,12 @@ class Queries:
             docid=np.concatenate([part.docid for part in parts]),
         )
 
+    def take(self, chosen: NDArray[np.bool_]) -> Queries:
+        """The queries where `chosen` (n_queries,) is true; at least one."""
+        rows = np.repeat(chosen, self.sizes)
+        offsets = offsets_from_sizes(self.sizes[chosen])
+        return Queries(self.X[rows], self.y[rows], offsets, self.qid[chosen], self.docid[rows])
+
     def canonical(self) -> Queries:
         """The same documents in an order that depends on them alone: by qid, then by their features and relevance.
 

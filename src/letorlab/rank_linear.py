@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from letorlab.errors import InputError
-from letorlab.metrics import Profile, profile_named
+from letorlab.profiles import Profile, profile_named
 from letorlab.queries import Floats, Ints, query_of_docs
 
 GradeGain = Callable[[float, Floats], Floats]

@@ -43,7 +43,7 @@ for dataset in DATASETS:
                 dataset=dataset,
                 folds=group,
                 facts=evaluation_facts,
-                measures={key: config["evaluation"][key] for key in ("metrics", "cutoff", "select_on")},
+                measures={key: config["evaluation"][key] for key in ("metrics", "cutoff", "select_on", "no_relevant")},
                 code=code_hash("letorlab.evaluate"),
             script:
                 "../scripts/evaluate.py"

@@ -4,6 +4,7 @@
 rule tables:
     input:
         run_files(["per_query.csv", "trials.csv"]),
+        expand(f"{STUDY}/data/{{dataset}}/{{name}}", dataset=DATASETS, name=["card.json", "folds.json", "parts"]),
     output:
         metrics=f"{STUDY}/tables/metrics.csv",
         summary=f"{STUDY}/tables/summary.csv",
@@ -11,6 +12,8 @@ rule tables:
         trials=f"{STUDY}/tables/trials.csv",
         comparisons=f"{STUDY}/tables/comparisons.csv",
         published=f"{STUDY}/tables/published.csv",
+        queries=f"{STUDY}/tables/queries.csv",
+        ties=f"{STUDY}/tables/ties.csv",
     log:
         f"{STUDY}/logs/tables.log",
     benchmark:

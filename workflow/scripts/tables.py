@@ -7,6 +7,7 @@ with job(snakemake.log[0]):
     params, folder = snakemake.params, Path(snakemake.output.metrics).parent
     write_tables(
         folder.parent / "runs",
+        folder.parent / "data",
         folder,
         datasets=params.datasets,
         methods=params.methods,

@@ -52,7 +52,7 @@ class SinkProp(BaseEstimator):
     objective : str or callable, default "ndcg"
         "ndcg", "ndcg@10", "precision@10", "rbp@0.9", or a gain l(relevance, ranks), see `letorlab.rank_linear`.
     profile : str, default "letor3"
-        Gains and discounts, a name of `letorlab.metrics.PROFILES`.
+        Gains and discounts, a name of `letorlab.profiles.PROFILES`.
     start_lam : float, default 0
         Ridge penalty of the regression that training starts from.
     warm_start : bool, default True

@@ -15,6 +15,9 @@ SHORT = {
     "map": "MAP",
     "mrr": "MRR",
     "dcg": "DCG",
+    "mean_ndcg": "MeanNDCG",
+    "err": "ERR",
+    "rbp": "RBP",
 }
 
 

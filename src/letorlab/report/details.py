@@ -55,6 +55,46 @@ def _verdict(p: Any, difference: float) -> Cell:
     return Cell("better" if difference > 0 else "worse")
 
 
+def tie_table(ties: pd.DataFrame) -> Table:
+    """ties.csv: the means of methods with equal scores, in the file's order and over all orders."""
+    titles = ["Data set", "Method", "Metric", "File order", "All orders", "Difference", "Queries with ties", "Queries"]
+    rows = [
+        [
+            Cell(row["dataset"]),
+            Cell(row["method"]),
+            Cell(metric_name(row["metric"], row["k"])),
+            number(row["mean"]),
+            number(row["expected"]),
+            number(row["expected"] - row["mean"], signed=True),
+            count(row["n_tied"]),
+            count(row["n_queries"]),
+        ]
+        for row in records(ties)
+    ]
+    return Table("ties", "Methods with equal scores for documents of different relevance", titles, rows)
+
+
+def query_table(queries: pd.DataFrame) -> Table:
+    """queries.csv, its folds added up: how many test queries each rule for rare cases decides."""
+    titles = ["Data set", "Profile", "Queries", "Without relevant document", "These count"]
+    keys = ["dataset", "profile", "no_relevant", "cutoff"]
+    sums = queries.groupby(keys, sort=False)[["n_queries", "without_relevant", "short", "all_equal"]].sum()
+    rows = [
+        [
+            Cell(row["dataset"]),
+            Cell(row["profile"]),
+            count(row["n_queries"]),
+            count(row["without_relevant"]),
+            Cell({"zero": "0", "one": "1", "skip": "not at all"}[row["no_relevant"]]),
+            count(row["short"]),
+            count(row["all_equal"]),
+        ]
+        for row in records(sums.reset_index())
+    ]
+    short = f"With fewer than {queries['cutoff'].iloc[0]} documents"
+    return Table("queries", "Test queries that a rule decides", [*titles, short, "All labels equal"], rows)
+
+
 def tuning_table(trials: pd.DataFrame) -> Table:
     """The selected trial of every method and fold: parameters, validation against test."""
     titles = [

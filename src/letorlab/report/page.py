@@ -22,6 +22,8 @@ from letorlab.report.details import (
     comparison_table,
     fit_table,
     fit_warnings,
+    query_table,
+    tie_table,
     trials_not_converged,
     tuning_table,
 )
@@ -83,7 +85,7 @@ def build_page(page: PageInput, output: Path) -> None:
 
 
 def _content(page: PageInput) -> dict[str, Any]:
-    names = ("summary", "published", "comparisons", "trials")
+    names = ("summary", "published", "comparisons", "trials", "queries", "ties")
     tables = {name: _table(page.tables / f"{name}.csv") for name in names}
     fits = [_read_placed(path) for path in page.fits]
     return {
@@ -115,6 +117,8 @@ def _results(
     published: pd.DataFrame,
     comparisons: pd.DataFrame,
     trials: pd.DataFrame,
+    queries: pd.DataFrame,
+    ties: pd.DataFrame,
 ) -> dict[str, Any]:
     reference = config["evaluation"]["reference"]
     present = set(summary["dataset"])
@@ -124,6 +128,8 @@ def _results(
         "results": [main_table(summary, published, config["methods"], name) for name in datasets],
         "comparisons": comparison_table(comparisons),
         "tuning": tuning_table(trials),
+        "queries": query_table(queries),
+        "ties": tie_table(ties),
     }
 
 

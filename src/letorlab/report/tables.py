@@ -18,6 +18,7 @@ from letorlab.csvtable import read_table, write_table
 from letorlab.errors import InputError
 from letorlab.queries import Floats
 from letorlab.report.published import published_rows
+from letorlab.report.rarities import query_counts, tie_means
 from letorlab.seeds import stream
 
 KEYS = ["dataset", "method", "metric", "k"]
@@ -25,6 +26,7 @@ KEYS = ["dataset", "method", "metric", "k"]
 
 def write_tables(
     runs: str | Path,
+    data: str | Path,
     folder: str | Path,
     *,
     datasets: Sequence[str],
@@ -33,7 +35,10 @@ def write_tables(
     evaluation: Mapping[str, Any],
     seed: int,
 ) -> None:
-    """Write all tables of a study into `folder`; `evaluation` is that block of the configuration."""
+    """Write all tables of a study into `folder`, from its results and its prepared data.
+
+    `evaluation` is that block of the configuration.
+    """
     folder = Path(folder)
     per_query = collect(runs, "per_query.csv", datasets, methods, folds)
     trials = collect(runs, "trials.csv", datasets, methods, folds)
@@ -47,6 +52,8 @@ def write_tables(
         "per_query": per_query.sort_values(["dataset", "method", "fold", "qid", "metric", "k"]),
         "trials": trials.sort_values(["dataset", "method", "fold", "trial"]),
         "published": published_rows(datasets),
+        "queries": query_counts(data, datasets, folds, evaluation),
+        "ties": tie_means(per_query, cutoff=evaluation["cutoff"]),
     }
     for name, table in tables.items():
         write_table(table, folder / f"{name}.csv")
