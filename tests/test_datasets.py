@@ -10,7 +10,7 @@ from layouts import make_parts, write_folds, write_lines, write_parts, zip_folde
 
 from letorlab.datasets import Dataset, catalogue, resolve
 from letorlab.errors import InputError
-from letorlab.layout import fold_files, read_bytes
+from letorlab.layout import fold_files, read_pieces
 from letorlab.search import locate
 from letorlab.sources import available, require_sources
 
@@ -146,7 +146,7 @@ def test_every_usual_place_is_found(tmp_path: Path, place: str, zipped: bool) ->
         zip_folder(folder, home / "gov.ZIP")
     root = locate(resolve("td2003", None), home)
     assert root is not None
-    assert read_bytes(fold_files(root).folds[1]["vali"]) == (folder / place / "Fold1" / "vali.txt").read_bytes()
+    assert fold_files(root).folds[1]["vali"].read_bytes() == (folder / place / "Fold1" / "vali.txt").read_bytes()
     assert locate(resolve("hp2003", None), home) is None
 
 
@@ -186,7 +186,7 @@ def test_a_path_may_lead_into_a_zip(tmp_path: Path) -> None:
         locate(resolve("mine", {"path": str(archive)}), None)
     root = locate(resolve("mine", {"path": f"{archive}/a/two"}), None)
     assert root is not None
-    assert read_bytes(fold_files(root).parts[1]) == (tmp_path / "plain/a/two/S1.txt").read_bytes()
+    assert fold_files(root).parts[1].read_bytes() == (tmp_path / "plain/a/two/S1.txt").read_bytes()
     assert locate(resolve("mine", {"path": f"{archive}/a/three"}), None) is None
 
 
@@ -268,7 +268,7 @@ def test_an_encrypted_zip_is_named(tmp_path: Path) -> None:
     root = locate(Dataset("mine", "mine", "letor3", path=str(archive)), None)
     assert root is not None
     with pytest.raises(InputError, match=r"mine\.zip.*S1\.txt.*encrypted.*unpack it by hand"):
-        read_bytes(fold_files(root).parts[1])
+        list(read_pieces(fold_files(root).parts[1]))
 
 
 @pytest.mark.letor

@@ -35,6 +35,18 @@ def test_violated_pairs_have_the_algebra_of_the_difference_matrix(seed, margin):
     np.testing.assert_allclose(violated.laplacian(scores), D.T @ D @ scores, atol=1e-10)
 
 
+@given(seeds, margins, st.sampled_from([0.0, 0.5, 1.0, 2.5]))
+def test_a_band_of_margins_has_the_algebra_of_its_pairs(seed, margin, width):
+    queries, scores, pairs, _ = setting(seed, margin)
+    band = [(i, j) for i, j in pairs if margin - width <= scores[i] - scores[j] < margin]
+    D = oracles.difference_matrix(band, queries.n_docs)
+    found = StrictPairs(queries.y, queries.offsets).violated(scores, margin, above=margin - width)
+    assert found.count == len(band)
+    np.testing.assert_allclose(found.degree, D.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.gram(queries.X), queries.X.T @ D.T @ D @ queries.X, atol=1e-10)
+    np.testing.assert_allclose(found.laplacian(scores), D.T @ D @ scores, atol=1e-10)
+
+
 @given(seeds)
 def test_concordance_counts_pairs_in_order_and_half_the_ties(seed):
     queries, scores, pairs, _ = setting(seed, 1.0)

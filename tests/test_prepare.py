@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,13 @@ from letorlab import verify
 from letorlab.datasets import Counts, resolve
 from letorlab.errors import InputError
 from letorlab.folds import rotation
+from letorlab.layout import PIECE
 from letorlab.letor import read_letor
 from letorlab.prepare import prepare
 from letorlab.prepared import load_card, load_part, load_split
 from letorlab.queries import Queries
 from letorlab.sources import require_sources
+from letorlab.toy import make_toy
 
 
 def expected_split(tmp_path: Path, parts: list[Part], fold: int, split: str) -> Queries:
@@ -305,6 +308,25 @@ def test_all_parts_have_the_width_of_the_widest_or_the_given_one(tmp_path: Path)
         prepare_path(folder, tmp_path / "narrow", features=4)
 
 
+def test_memory_is_the_matrix_not_the_text(tmp_path: Path) -> None:
+    """Neither the digests nor the comparison of folds with parts holds a file: numbers of 20 digits, 8 bytes each."""
+    data = make_toy(queries=50, documents=[40, 60], features=30, grades=3, seed=1)
+    long = [f"{label:.0f} qid:{qid} " + " ".join(f"{i}:{x:.20f}" for i, x in enumerate(row, 1))
+            for label, qid, row in zip(data.y, data.qid_of_docs, data.X, strict=True)]  # fmt: skip
+    parts = [[line for line in long if (int(line.split()[1][4:]) - 1) // 10 == part] for part in range(5)]
+    write_parts(tmp_path / "d", parts)
+    write_folds(tmp_path / "d", parts)
+    text = sum(path.stat().st_size for path in (tmp_path / "d").glob("S*.txt"))
+    tracemalloc.start()
+    try:
+        prepare_path(tmp_path / "d", tmp_path / "out")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert text > 2.8 * data.X.nbytes
+    assert peak < 2 * data.X.nbytes + 2 * PIECE
+
+
 def test_null_tokens_give_the_readers_message(tmp_path: Path) -> None:
     parts = make_parts()
     parts[1][2] = parts[1][2].replace(" 2:0.", " 2:NULL 9:0.")
@@ -369,13 +391,13 @@ def test_real_ohsumed_with_crlf_and_folds_only_is_the_same_data(tmp_path: Path, 
     dataset = resolve("ohsumed", None)
     sources = require_sources([dataset], letor_home, tmp_path)
     lf = prepare(dataset, sources["ohsumed"], tmp_path / "lf")
-    from letorlab.layout import fold_files, read_bytes
+    from letorlab.layout import fold_files
 
     for role, path in fold_files(sources["ohsumed"]).files().items():
         if role.startswith("Fold"):
             target = tmp_path / "copy" / "OHSUMED" / f"{role}.txt"
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(read_bytes(path).replace(b"\n", b"\r\n"))
+            target.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     sources = require_sources([dataset], tmp_path / "copy", tmp_path)
     crlf = prepare(dataset, sources["ohsumed"], tmp_path / "crlf")
     assert crlf["checksum"] == lf["checksum"]

@@ -176,7 +176,7 @@ def test_random_scores_are_uniform_and_change_with_seed_query_and_features():
 def test_unknown_names_and_parameters_list_the_known_ones():
     with pytest.raises(InputError, match="unknown ranker 'svm'; known: regression, ranksvm"):
         ranker_module("svm")
-    with pytest.raises(InputError, match="RankSVM has no parameter gamma; it has: C, tol, max_iter"):
+    with pytest.raises(InputError, match="RankSVM has no parameter gamma; it has: C, loss, tol, max_iter"):
         make_ranker(ranker_class("ranksvm"), {"gamma": 1})
 
 

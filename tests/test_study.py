@@ -114,7 +114,7 @@ def test_the_configurations_of_the_project_are_valid(path):
 
 def test_a_parameter_that_the_ranker_does_not_have_is_named_with_its_method():
     methods = methods_of(study(methods={"regression": None, "mine": {"ranker": "ranksvm", "grid": {"gamma": [1]}}}))
-    with pytest.raises(InputError, match="method mine: RankSVM has no parameter gamma; it has: C, tol, max_iter"):
+    with pytest.raises(InputError, match="method mine: RankSVM has no parameter gamma; it has: C, loss, tol, max_iter"):
         check_parameters_of(methods.values())
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from layouts import Part, make_parts, rotated, write_folds, write_lines, write_parts
 
 from letorlab import datasets, verify
@@ -16,7 +18,7 @@ from letorlab.datasets import Counts, Dataset
 from letorlab.errors import InputError
 from letorlab.prepare import prepare
 from letorlab.sources import require_sources
-from letorlab.verify import Digests, known_digests, verify_file
+from letorlab.verify import Digests, known_digests, text_pieces, verify_file
 
 
 @pytest.fixture
@@ -116,11 +118,28 @@ def test_a_file_is_known_by_its_bytes_with_either_line_end(monkeypatch: pytest.M
         ("b", "S1"): frozenset({("sha256", hashlib.sha256(crlf).hexdigest())}),
     }
     monkeypatch.setattr(verify, "known_digests", lambda: known)
-    assert verify_file("a", "S1", Digests.of(crlf))
-    assert verify_file("a", "S1", Digests.of(lf))
-    assert verify_file("b", "S1", Digests.of(crlf))
-    assert not verify_file("b", "S1", Digests.of(lf)), "the digest of the original says nothing of an LF copy"
-    assert not verify_file("a", "S2", Digests.of(lf)), "a known file in another role is not known"
+    assert verify_file("a", "S1", Digests.of(lambda: iter([crlf])))
+    assert verify_file("a", "S1", Digests.of(lambda: iter([lf])))
+    assert verify_file("b", "S1", Digests.of(lambda: iter([crlf])))
+    assert not verify_file("b", "S1", Digests.of(lambda: iter([lf]))), (
+        "the digest of the original says nothing of an LF copy"
+    )
+    assert not verify_file("a", "S2", Digests.of(lambda: iter([lf]))), "a known file in another role is not known"
+
+
+@given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"a", b"a\r\nb"]), max_size=8), st.integers(1, 4))
+def test_digests_do_not_depend_on_how_the_file_is_cut(pieces, length):
+    """Line ends may fall between two pieces; a CR alone stays."""
+    data = b"".join(pieces)
+    cut = [data[start : start + length] for start in range(0, len(data), length)]
+    lf = data.replace(b"\r\n", b"\n")
+    text = lf if lf.endswith(b"\n") or not lf else lf + b"\n"
+    assert Digests.of(lambda: iter(cut)) == Digests(
+        *(hashlib.sha256(content).hexdigest() for content in (data, lf)),
+        *(hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() for content in (data, lf)),
+        hashlib.sha256(text).hexdigest(),
+    )
+    assert b"".join(text_pieces(iter(cut))) == text
 
 
 def test_known_files_name_catalogue_sets_and_are_well_formed() -> None:

@@ -8,7 +8,7 @@ test files are the parts if this structure holds; otherwise every distinct file 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from letorlab.layout import SPLITS, Layout
 from letorlab.queries import Queries, Text
 
 Folds = dict[int, dict[str, list[str]]]  # fold -> split -> names of parts
+ReadText = Callable[[str], Iterator[bytes]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Plan:
     unequal: list[tuple[int, str]]
 
 
-def make_plan(layout: Layout, text_digest: Mapping[str, str], read_text: Callable[[str], bytes]) -> Plan:
+def make_plan(layout: Layout, text_digest: Mapping[str, str], read_text: ReadText) -> Plan:
     """Decide what the parts are.
 
     Parameters
@@ -47,9 +48,9 @@ def make_plan(layout: Layout, text_digest: Mapping[str, str], read_text: Callabl
     layout : Layout
         The files that are there.
     text_digest : mapping
-        Role of a file -> sha256 of its text (`letorlab.verify.text_bytes`).
+        Role of a file -> sha256 of its text (`letorlab.verify.text_pieces`).
     read_text : callable
-        Role of a file -> that text.
+        Role of a file -> that text, a piece at a time.
 
     Raises
     ------
@@ -134,17 +135,17 @@ def _unequal(
     layout: Layout,
     parts: Mapping[str, str],
     text_digest: Mapping[str, str],
-    read_text: Callable[[str], bytes],
+    read_text: ReadText,
 ) -> list[tuple[int, str]]:
     """Fold files that are not, byte for byte, their parts one after another."""
     if not layout.folds:
         return []
-    texts = {part: read_text(role) for part, role in parts.items()}
     return [
         (fold, split)
         for fold in layout.folds
         for split in SPLITS
-        if text_digest[f"Fold{fold}/{split}"] != _digest_of([texts[p] for p in _rotated(fold, split)])
+        if text_digest[f"Fold{fold}/{split}"]
+        != _digest_of(piece for part in _rotated(fold, split) for piece in read_text(parts[part]))
     ]
 
 
@@ -155,10 +156,10 @@ def _rotated(fold: int, split: str) -> list[str]:
     return folds[fold][split]
 
 
-def _digest_of(texts: list[bytes]) -> str:
+def _digest_of(pieces: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    for text in texts:
-        digest.update(text)
+    for piece in pieces:
+        digest.update(piece)
     return digest.hexdigest()
 
 

@@ -18,6 +18,7 @@ from letorlab.errors import InputError
 
 Root = Path | zipfile.Path
 SPLITS = ("train", "vali", "test")
+PIECE = 1 << 20  # bytes
 
 _SPLIT_NAMES = {
     "train": ("train", "training", "trainset", "trainingset"),
@@ -87,11 +88,13 @@ def children(folder: Root) -> list[Root]:
     return sorted(seen, key=lambda entry: entry.name)
 
 
-def read_bytes(path: Root) -> bytes:
-    """The bytes of a file, on disk or in a zip; what cannot be read is an `InputError` that names it."""
+def read_pieces(path: Root) -> Iterator[bytes]:
+    """The bytes of a file, on disk or in a zip, a piece at a time; what cannot be read is an `InputError`."""
     with readable(path):
         try:
-            return path.read_bytes()
+            with path.open("rb") as file:
+                while piece := file.read(PIECE):
+                    yield piece
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 

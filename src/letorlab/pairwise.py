@@ -60,9 +60,9 @@ class StrictPairs:
             for x in self.levels
         )
 
-    def violated(self, scores: Floats, margin: float = 1.0) -> ViolatedPairs:
-        """The pairs with s_i - s_j < margin, at scores s (n_docs,)."""
-        return ViolatedPairs([_Runs.build(x, scores, margin) for x in self.levels], self.n_docs)
+    def violated(self, scores: Floats, margin: float = 1.0, above: float = -np.inf) -> ViolatedPairs:
+        """The pairs with above <= s_i - s_j < margin, at scores s (n_docs,)."""
+        return ViolatedPairs([_Runs.build(x, scores, margin, above) for x in self.levels], self.n_docs)
 
     def concordance(self, scores: Floats) -> float:
         """Share of the strict pairs that scores order correctly, a tie counting one half (0.5 if no pair).
@@ -113,7 +113,7 @@ class _Runs:
     """Violated pairs of one level: document ``upper[a]`` with each of ``lower[first[a]:stop[a]]``.
 
     `lower` is sorted by score within each query; the worse documents of a query that violate the margin of
-    ``upper[a]`` are those from some score on, so they are one run.
+    ``upper[a]`` are those from some score on (up to another, if there is a lower bound), so they are one run.
     """
 
     upper: Ints
@@ -122,21 +122,13 @@ class _Runs:
     stop: Ints
 
     @classmethod
-    def build(cls, level: Level, scores: Floats, margin: float) -> _Runs:
-        n_lower = len(level.lower)
-        query = np.concatenate([level.lower_query, level.upper_query])
-        # Worse documents come first, so a stable sort keeps s_j before an equal s_i - margin: not violated.
-        keys = np.concatenate([scores[level.lower], scores[level.upper] - margin])
-        order = np.lexsort((keys, query))
-        is_lower = order < n_lower
-        n_lower_before = np.cumsum(is_lower, dtype=np.int64)
-        upper = order[~is_lower] - n_lower
-        return cls(
-            upper=level.upper[upper],
-            lower=level.lower[order[is_lower]],
-            first=n_lower_before[~is_lower],
-            stop=np.searchsorted(level.lower_query, level.upper_query[upper], "right"),
-        )
+    def build(cls, level: Level, scores: Floats, margin: float, above: float = -np.inf) -> _Runs:
+        lower, n_far = _sorted_run(level, scores, margin)
+        if above == -np.inf:
+            stop = np.searchsorted(level.lower_query, level.upper_query, "right")
+        else:
+            stop = _sorted_run(level, scores, above)[1]
+        return cls(upper=level.upper, lower=lower, first=n_far, stop=stop)
 
     @cached_property
     def n_lower(self) -> Ints:
@@ -158,6 +150,19 @@ class _Runs:
         """For each worse document, the sum of v (n_upper_docs,) over the better ones whose run it is in."""
         bins = len(self.lower) + 1
         return np.cumsum(np.bincount(self.first, v, bins) - np.bincount(self.stop, v, bins))[:-1]
+
+
+def _sorted_run(level: Level, scores: Floats, margin: float) -> tuple[Ints, Ints]:
+    """`lower` by query and score, and for each of `upper` how many of them come before its s_j > s_i - margin."""
+    n_lower = len(level.lower)
+    query = np.concatenate([level.lower_query, level.upper_query])
+    # Worse documents come first, so a stable sort keeps s_j before an equal s_i - margin: not violated.
+    keys = np.concatenate([scores[level.lower], scores[level.upper] - margin])
+    order = np.lexsort((keys, query))
+    is_lower = order < n_lower
+    before = np.empty(len(level.upper), dtype=np.int64)
+    before[order[~is_lower] - n_lower] = np.cumsum(is_lower)[~is_lower]
+    return level.lower[order[is_lower]], before
 
 
 def _n_reversed(level: Level, scores: Floats) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import tempfile
@@ -10,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from letorlab.card import counts, make_card
 from letorlab.datasets import Dataset
 from letorlab.errors import InputError
 from letorlab.folds import Plan, check_disjoint, check_repeats, make_plan
-from letorlab.layout import Layout, Root, fold_files, read_bytes
+from letorlab.layout import Layout, Root, fold_files, read_pieces
 from letorlab.letor import read_letor
 from letorlab.queries import Queries
 from letorlab.toy import write_toy
@@ -28,7 +28,7 @@ from letorlab.verify import (
     Digests,
     check_counts,
     record_path,
-    text_bytes,
+    text_pieces,
     verify_files,
     write_record,
 )
@@ -103,7 +103,7 @@ def _prepare(
     log: Log,
 ) -> dict[str, Any]:
     paths = layout.files()
-    files = {role: Digests.of(read_bytes(path)) for role, path in paths.items()}
+    files = {role: Digests.of(partial(read_pieces, path)) for role, path in paths.items()}
     record = record_path(dataset, cache)
     status = verify_files(dataset, paths, files, record)
     plan = _plan(root, layout, files)
@@ -136,7 +136,7 @@ def _plan(root: Root, layout: Layout, files: Mapping[str, Digests]) -> Plan:
         return make_plan(
             layout,
             {role: digests.text for role, digests in files.items()},
-            lambda role: text_bytes(read_bytes(paths[role])),
+            lambda role: text_pieces(read_pieces(paths[role])),
         )
     except InputError as error:
         raise InputError(f"{root}: {error}") from error
@@ -156,7 +156,7 @@ def _read_parts(dataset: Dataset, root: Root, plan: Plan, paths: Mapping[str, Ro
 def _read(dataset: Dataset, path: Root) -> Queries:
     # where the catalogue has counts, the width of the files is checked with them: LETOR 2.0 is narrower
     width = None if dataset.counts is not None else dataset.features
-    return read_letor(io.BytesIO(read_bytes(path)), n_features=width, name=str(path))
+    return read_letor(path, n_features=width)
 
 
 def _widen(queries: Queries, width: int) -> Queries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,6 +13,8 @@ from letorlab.atomic import read_json, write_json
 from letorlab.datasets import Counts, Dataset
 from letorlab.errors import InputError
 from letorlab.layout import Root
+
+Read = Callable[[], Iterator[bytes]]  # reads a file from its beginning, a piece at a time
 
 
 @dataclass(frozen=True)
@@ -29,24 +31,49 @@ class Digests:
     text: str
 
     @classmethod
-    def of(cls, data: bytes) -> Digests:
-        lf = lf_bytes(data)
-        return cls(_sha256(data), _sha256(lf), _git_blob(data), _git_blob(lf), _sha256(text_bytes(data)))
+    def of(cls, read: Read) -> Digests:
+        """Of the file that `read()` gives piece by piece; it is read twice, since git hashes the length first."""
+        size, size_lf = _sizes(read())
+        whole, lf, git, git_lf = hashlib.sha256(), hashlib.sha256(), _git_blob(size), _git_blob(size_lf)
+
+        def seen() -> Iterator[bytes]:
+            for piece in read():
+                whole.update(piece)
+                git.update(piece)
+                yield piece
+
+        end = b"\n"
+        for piece in lf_pieces(seen()):
+            lf.update(piece)
+            git_lf.update(piece)
+            end = piece[-1:] or end
+        text = lf.copy()
+        text.update(b"" if end == b"\n" else b"\n")
+        return cls(*(digest.hexdigest() for digest in (whole, lf, git, git_lf, text)))
 
     def entries(self) -> set[tuple[str, str]]:
         """(kind, digest) as in known_files.txt."""
         return {("sha256", self.sha256), ("sha256", self.sha256_lf), ("git", self.git), ("git", self.git_lf)}
 
 
-def lf_bytes(data: bytes) -> bytes:
-    """The bytes with CRLF line ends turned into LF."""
-    return data.replace(b"\r\n", b"\n")
+def lf_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a file with CRLF line ends turned into LF."""
+    held = b""
+    for piece in pieces:
+        piece = held + piece
+        held = piece[-1:] if piece.endswith(b"\r") else b""  # its LF may begin the next piece
+        yield piece.removesuffix(held).replace(b"\r\n", b"\n")
+    yield held
 
 
-def text_bytes(data: bytes) -> bytes:
-    """The bytes with LF line ends, ending in one, so that files can be put one after another."""
-    lf = lf_bytes(data)
-    return lf if lf.endswith(b"\n") or not lf else lf + b"\n"
+def text_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces with LF line ends, ending in one, so that files can be put one after another."""
+    end = b"\n"
+    for piece in lf_pieces(pieces):
+        end = piece[-1:] or end
+        yield piece
+    if end != b"\n":
+        yield b"\n"
 
 
 @cache
@@ -136,10 +163,16 @@ def _facts(counts: Counts, features: int | None) -> dict[str, object]:
     return facts | ({"labels": counts.labels} if counts.labels else {})
 
 
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _sizes(pieces: Iterable[bytes]) -> tuple[int, int]:
+    """Length of a file, and of it with LF line ends."""
+    size, crlf, last = 0, 0, b""
+    for piece in pieces:
+        size += len(piece)
+        crlf += piece.count(b"\r\n") + (last == b"\r" and piece.startswith(b"\n"))
+        last = piece[-1:]
+    return size, size - crlf
 
 
-def _git_blob(data: bytes) -> str:
-    """What ``git hash-object`` prints."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+def _git_blob(size: int) -> hashlib._Hash:
+    """The beginning of what ``git hash-object`` prints, before the content."""
+    return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)

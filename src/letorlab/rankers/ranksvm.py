@@ -17,12 +17,14 @@ from letorlab.solvers.ranksvm import ranksvm_newton
 
 
 class RankSVM(BaseEstimator):
-    """Minimise 1/2 ||w||^2 + C times the sum of squared hinge losses of all strict pairs within queries.
+    """Minimise 1/2 ||w||^2 + C times the sum of hinge losses, squared or not, of all strict pairs within queries.
 
     Parameters
     ----------
     C : float, default 1e-3
         Weight of the loss; it multiplies a sum, not a mean, over pairs.
+    loss : {"squared_hinge", "hinge"}
+        The hinge is Joachims' RankSVM; its square is RankSVM-Primal, and several times faster.
     tol : float, default 1e-6
         Relative duality gap at which the solver stops.
     max_iter : int, default 100
@@ -35,8 +37,9 @@ class RankSVM(BaseEstimator):
         With an exact duality gap.
     """
 
-    def __init__(self, C: float = 1e-3, tol: float = 1e-6, max_iter: int = 100) -> None:
+    def __init__(self, C: float = 1e-3, loss: str = "squared_hinge", tol: float = 1e-6, max_iter: int = 100) -> None:
         self.C = C
+        self.loss = loss
         self.tol = tol
         self.max_iter = max_iter
 
@@ -51,7 +54,7 @@ class RankSVM(BaseEstimator):
         Raises
         ------
         InputError
-            If C is not positive, or no query has two documents of different relevance.
+            If C is not positive, the loss is another, or no query has two documents of different relevance.
         """
         if not 0 < self.C < np.inf:
             raise InputError(f"C must be a positive number; got {self.C}")
@@ -65,7 +68,7 @@ class RankSVM(BaseEstimator):
             )
         start: Floats | None = None if init is None else init.coef_
         self.result_: Result = ranksvm_newton(
-            queries.X, pairs, self.C, init=start, tol=self.tol, max_iter=self.max_iter
+            queries.X, pairs, self.C, loss=self.loss, init=start, tol=self.tol, max_iter=self.max_iter
         )
         self.coef_: Floats = self.result_.coef
         self.fit_facts_: dict[str, Any] = {"n_pairs": pairs.n_pairs}
