@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from letorlab.errors import InputError
 from letorlab.letor import read_letor
 from letorlab.metrics import ndcg
 from letorlab.queries import Queries
-from letorlab.toy import make_toy, query_level_norm, true_scores, write_toy
+from letorlab.toy import make_toy, true_scores, write_toy
 
 SHAPE = {"queries": 60, "documents": [20, 40], "features": 12}
 
@@ -146,21 +145,6 @@ def test_tiny_data_is_whole():
     q = toy(queries=1, documents=[1, 1], features=5)
     assert q.X.tolist() == [[0.0] * 5]
     assert q.y.tolist() in ([1.0], [2.0])
-
-
-def test_query_level_norm_by_hand():
-    X = np.array([[1.0, 3, 5], [3, 3, -5], [2, 3, 0], [7, 0, 9]])
-    truth = [[0, 0, 1], [1, 0, 0], [0.5, 0, 0.5], [0, 0, 0]]  # constant features and a single document: 0
-    np.testing.assert_array_equal(query_level_norm(X, np.array([0, 3, 4])), truth)
-
-
-@pytest.mark.letor
-def test_query_level_norm_is_that_of_letor(letor_home):
-    root = zipfile.Path(letor_home / "OHSUMED.zip", "OHSUMED/")
-    raw = read_letor(root / "Feature-min" / "Fold1" / "trainingset.txt")
-    normalised = read_letor(root / "QueryLevelNorm" / "Fold1" / "train.txt")
-    assert raw.docid.tolist() == normalised.docid.tolist()
-    np.testing.assert_allclose(query_level_norm(raw.X, raw.offsets), normalised.X, rtol=0, atol=1.1e-6)
 
 
 def assert_equal(a: Queries, b: Queries) -> None:

@@ -42,6 +42,7 @@ def make_card(
         "smallest_query": int(sizes.min()),
         "largest_query": int(sizes.max()),
         "constant_features": constant_features(parts),
+        "normalisation": dataset.normalise,
         "folds": sorted(plan.folds),
         "parts": {
             name: {"queries": part.n_queries, "documents": part.n_docs, "checksum": sums[name]}

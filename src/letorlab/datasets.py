@@ -56,6 +56,12 @@ class Dataset:
         Digest of that zip.
     toy : dict or None
         Arguments of `letorlab.toy.write_toy`: the data is made, not found.
+    null, null_zero : str, tuple of int
+        What the token NULL is, see `letorlab.letor.read_letor`.
+    largest : float or None
+        Features are clipped to -largest..largest.
+    normalise : str
+        A name of `letorlab.normalise.NORMALISATIONS`.
     """
 
     name: str
@@ -70,6 +76,10 @@ class Dataset:
     urls: tuple[str, ...] = ()
     sha256: str | None = None
     toy: dict[str, Any] | None = field(default=None)
+    null: str = "refuse"
+    null_zero: tuple[int, ...] = ()
+    largest: float | None = None
+    normalise: str = "none"
 
 
 @cache
@@ -89,7 +99,8 @@ def resolve(name: str, block: Mapping[str, Any] | None) -> Dataset:
     name : str
         A name of the catalogue, or any other with `path`, `urls` or `toy` in the block.
     block : mapping or None
-        Keys `path`, `features`, `profile`, `urls`, `sha256`, `toy`; keys of others are left alone.
+        Keys `path`, `features`, `profile`, `urls`, `sha256`, `toy`, `nulls`, `null_zero`, `largest`, `normalise`;
+        others are left alone.
 
     Raises
     ------
@@ -113,6 +124,10 @@ def resolve(name: str, block: Mapping[str, Any] | None) -> Dataset:
         urls=_urls(block),
         sha256=str(block["sha256"]).lower() if block.get("sha256") else None,
         toy=dict(block["toy"]) if block.get("toy") is not None else None,
+        null=block.get("nulls", "refuse"),
+        null_zero=tuple(block.get("null_zero", ())),
+        largest=block.get("largest"),
+        normalise=block.get("normalise", "none"),
     )
 
 

@@ -18,7 +18,7 @@ import os
 import re
 import zipfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
@@ -40,15 +40,25 @@ from letorlab.letor_line import (
     head,
     sparse_values,
 )
+from letorlab.normalise import fill_nulls
 from letorlab.queries import Floats, Queries, offsets_from_sizes
 
 Source = str | os.PathLike[str] | zipfile.Path | BinaryIO
+
+NULLS = ("refuse", "query_min")
 
 _QID_TEXT = re.compile(r"[^\s#\0\ud800-\udfff]+")
 _DOCID_TEXT = re.compile(r"[^\s\0\ud800-\udfff]+")
 
 
-def read_letor(source: Source, *, n_features: int | None = None, name: str | None = None) -> Queries:
+def read_letor(
+    source: Source,
+    *,
+    n_features: int | None = None,
+    name: str | None = None,
+    null: str = "refuse",
+    null_zero: Sequence[int] = (),
+) -> Queries:
     """Read a LETOR file; only the matrix is held in memory, never the text.
 
     Parameters
@@ -60,6 +70,10 @@ def read_letor(source: Source, *, n_features: int | None = None, name: str | Non
         file, which another file of the set may not reach.
     name : str, optional
         What errors call the file; its path by default.
+    null : {"refuse", "query_min"}
+        What the token NULL of Feature-null files is: an error, or the least value of its feature in the query.
+    null_zero : sequence of int
+        Numbers of the features whose NULL is 0 instead, see `letorlab.normalise.fill_nulls`.
 
     Returns
     -------
@@ -77,15 +91,17 @@ def read_letor(source: Source, *, n_features: int | None = None, name: str | Non
     name = name or str(
         source if isinstance(source, str | os.PathLike | zipfile.Path) else getattr(source, "name", "the file")
     )
+    if null not in NULLS:
+        raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
     if n_features is not None and n_features < 1:
         raise InputError(f"n_features must be at least 1; got {n_features}")
     with _opened(source, name) as binary, _as_text(binary) as lines:
-        table = _read(lines, name, n_features)
+        table = _read(lines, name, n_features, null == "query_min")
     if not table.labels:
         raise InputError(f"no documents in {name}: it is empty or all comments; fetch or copy it again")
     if not table.width:
         raise InputError(f"no features in {name}: lines need <feature>:<value> after the qid")
-    return table.queries()
+    return table.queries(null_zero if null == "query_min" else None)
 
 
 def write_letor(queries: Queries, path: str | os.PathLike[str]) -> None:
@@ -116,11 +132,14 @@ class _Table:
             self.blocks.append((len(values), array("d")))
         self.blocks[-1][1].fromlist(values)
 
-    def queries(self) -> Queries:
+    def queries(self, null_zero: Sequence[int] | None) -> Queries:
+        X, offsets = self._matrix(), offsets_from_sizes(np.diff([*self.starts.values(), len(self.labels)]))
+        if null_zero is not None:
+            fill_nulls(X, offsets, zero=null_zero)
         return Queries(
-            X=self._matrix(),
+            X=X,
             y=np.frombuffer(self.labels),
-            offsets=offsets_from_sizes(np.diff([*self.starts.values(), len(self.labels)])),
+            offsets=offsets,
             qid=np.array(list(self.starts)),
             docid=np.array(self.docids),
         )
@@ -136,7 +155,7 @@ class _Table:
         return X
 
 
-def _read(lines: Iterable[str], name: str, n_features: int | None) -> _Table:
+def _read(lines: Iterable[str], name: str, n_features: int | None, nulls: bool) -> _Table:
     table = _Table(width=n_features or 0)
     dense = dense_line(table.width)
     columns = {name: feature for feature, name in enumerate(feature_names(n_features or WIDEST), 1)}
@@ -157,7 +176,7 @@ def _read(lines: Iterable[str], name: str, n_features: int | None) -> _Table:
                 raise InputError(f"docid {docid} of query {qid} stands on line {seen[docid]} too; remove one")
             values = dense_values(features, dense)
             if values is None:
-                given = sparse_values(features, columns) or exact_values(features.split(), n_features)
+                given = sparse_values(features, columns) or exact_values(features.split(), n_features, nulls)
                 if max(given, default=0) > table.width:
                     table.width = max(given)
                     if len(given) == table.width:  # sparse lines would not profit

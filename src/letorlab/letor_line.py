@@ -77,8 +77,8 @@ def sparse_values(features: str, columns: dict[str, int]) -> dict[int, float] | 
     return values if 2 * len(values) == len(tokens) and math.isfinite(sum(values.values())) else None
 
 
-def exact_values(tokens: list[str], n_features: int | None) -> dict[int, float]:
-    """The values of any line by feature number, or an error that says what is wrong with it."""
+def exact_values(tokens: list[str], n_features: int | None, nulls: bool) -> dict[int, float]:
+    """The values of any line by feature number, or an error that says what is wrong with it; NULL is NaN if allowed."""
     values: dict[int, float] = {}
     for token in tokens:
         name, colon, text = token.partition(":")
@@ -87,7 +87,7 @@ def exact_values(tokens: list[str], n_features: int | None) -> dict[int, float]:
         feature = _feature(name, n_features)
         if feature in values:
             raise InputError(f"feature {feature} stands twice")
-        values[feature] = _value(feature, text)
+        values[feature] = math.nan if nulls and text == "NULL" else _value(feature, text)
     return values
 
 
@@ -110,7 +110,8 @@ def _value(feature: int, text: str) -> float:
     if text.upper() == "NULL":
         raise InputError(
             f"feature {feature} is NULL: this is the Feature-null version of the data; take Feature-min, "
-            "which has the query's minimum instead, or QueryLevelNorm, which is normalised as well"
+            "which has the query's minimum instead, or QueryLevelNorm, which is normalised as well, or let NULL be "
+            "replaced in the same way (nulls: query_min)"
         )
     raise InputError(f"feature {feature} has the value {text!r}; a finite decimal number is needed")
 

@@ -22,6 +22,8 @@ from letorlab.errors import InputError
 from letorlab.folds import Plan, check_disjoint, check_repeats, make_plan
 from letorlab.layout import Layout, Root, fold_files, read_pieces
 from letorlab.letor import read_letor
+from letorlab.normalise import fold_scaling, normalised, save_scaling
+from letorlab.prepared import SCALING
 from letorlab.queries import Queries
 from letorlab.toy import write_toy
 from letorlab.verify import (
@@ -113,14 +115,27 @@ def _prepare(
     _check_agreement(dataset, plan, paths, parts)
     check_disjoint(plan.folds, {name: part.qid for name, part in parts.items()})
     log(f"{dataset.name}: {_states(status)}" + ("; the counts agree" if dataset.counts and not known else ""))
+    parts = _normalised(dataset, root, parts)
     card = make_card(dataset, plan, parts, files, status)
     for name, part in parts.items():
         part.save(out / "parts" / f"{name}.npz")
+    if dataset.normalise == "global_standard":
+        for fold, by_split in plan.folds.items():
+            save_scaling(
+                out / "parts" / SCALING.format(fold), fold_scaling([parts[name] for name in by_split["train"]])
+            )
     write_json(out / "folds.json", plan.folds)
     write_json(out / "card.json", card)
     if record is not None and dataset.counts is not None:
         write_record(record, {role: files[role] for role in files if status[role] == "new"})
     return card
+
+
+def _normalised(dataset: Dataset, root: Root, parts: Mapping[str, Queries]) -> dict[str, Queries]:
+    try:
+        return {name: normalised(part, dataset.normalise, largest=dataset.largest) for name, part in parts.items()}
+    except InputError as error:
+        raise InputError(f"{root}: {error}") from error
 
 
 def _log_layout(dataset: Dataset, root: Root, layout: Layout, log: Log) -> None:
@@ -156,7 +171,7 @@ def _read_parts(dataset: Dataset, root: Root, plan: Plan, paths: Mapping[str, Ro
 def _read(dataset: Dataset, path: Root) -> Queries:
     # where the catalogue has counts, the width of the files is checked with them: LETOR 2.0 is narrower
     width = None if dataset.counts is not None else dataset.features
-    return read_letor(path, n_features=width)
+    return read_letor(path, n_features=width, null=dataset.null, null_zero=dataset.null_zero)
 
 
 def _widen(queries: Queries, width: int) -> Queries:

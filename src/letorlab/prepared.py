@@ -8,11 +8,14 @@ from typing import Any
 from letorlab.atomic import read_json
 from letorlab.errors import InputError
 from letorlab.layout import SPLITS
+from letorlab.normalise import load_scaled
 from letorlab.queries import Queries
+
+SCALING = "fold{}.scaling.npz"  # beside the parts, where a normalisation depends on the fold
 
 
 def load_split(folder: str | Path, fold: int, split: str) -> Queries:
-    """Documents of one split of one fold.
+    """Documents of one split of one fold, with the scaling of its training documents if the data set asks for it.
 
     Parameters
     ----------
@@ -34,7 +37,8 @@ def load_split(folder: str | Path, fold: int, split: str) -> Queries:
         )
     if split not in SPLITS:
         raise InputError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-    return Queries.concatenate([load_part(folder, part) for part in folds[str(fold)][split]])
+    queries = Queries.concatenate([load_part(folder, part) for part in folds[str(fold)][split]])
+    return load_scaled(queries, Path(folder) / "parts" / SCALING.format(fold))
 
 
 def load_part(folder: str | Path, part: str) -> Queries:

@@ -14,6 +14,7 @@ import numpy as np
 
 from letorlab.errors import InputError
 from letorlab.letor import write_letor
+from letorlab.normalise import query_minmax
 from letorlab.queries import Floats, Ints, Queries, offsets_from_sizes
 from letorlab.seeds import Seed, stream
 
@@ -80,7 +81,7 @@ def make_toy(*, queries: int, documents: Sequence[int], features: int, grades: i
     rng = stream(seed, "toy")
     low, high = documents
     offsets = offsets_from_sizes(rng.integers(low, high, size=queries, endpoint=True))
-    X = np.round(query_level_norm(_raw_features(rng, offsets, features), offsets), 6)
+    X = np.round(query_minmax(_raw_features(rng, offsets, features), offsets), 6)
     level = np.repeat(rng.normal(0.0, 0.4, size=queries), np.diff(offsets))
     utility = true_scores(X, seed=seed) + level + rng.normal(0.0, 0.35, size=len(X))
     y = _grades(utility, offsets, grades)
@@ -111,23 +112,6 @@ def true_scores(X: Floats, *, seed: Seed) -> Floats:
     bump = np.exp(-8.0 * centred[:, 0] ** 2)
     interaction = centred[:, 1] * centred[:, 2]
     return 1.2 * linear + 1.6 * bump + 2.0 * interaction
-
-
-def query_level_norm(X: Floats, offsets: Ints) -> Floats:
-    """Scale every feature to 0..1 within each query; a feature that is constant in a query becomes 0 there.
-
-    Parameters
-    ----------
-    X : (n_docs, n_features) float64
-        Features.
-    offsets : (n_queries + 1,) int64
-        Bounds of the queries.
-    """
-    sizes = np.diff(offsets)
-    low = np.minimum.reduceat(X, offsets[:-1])
-    width = np.maximum.reduceat(X, offsets[:-1]) - low
-    width[width == 0.0] = 1.0
-    return (X - np.repeat(low, sizes, axis=0)) / np.repeat(width, sizes, axis=0)
 
 
 def _raw_features(rng: np.random.Generator, offsets: Ints, n_features: int) -> Floats:
