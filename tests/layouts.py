@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,6 +79,29 @@ def zip_folder(folder: Path, archive: Path, under: str = "", mode: Literal["w", 
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             file.write(path, f"{under}{path.relative_to(folder).as_posix()}")
     return archive
+
+
+def rar_folder(folder: Path, archive: Path) -> Path:
+    """Pack the files of a folder without compression."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.txt"))}
+    archive.write_bytes(stored_rar(files))
+    return archive
+
+
+def stored_rar(files: Mapping[str, bytes]) -> bytes:
+    """A .rar (format 2.9) that holds files as they are: no free tool writes one."""
+    blocks = [b"Rar!\x1a\x07\x00", _rar_block(0x73, 0, bytes(6))]
+    for name, data in files.items():
+        text = name.replace("/", "\\").encode()
+        fields = (len(data), len(data), 3, zlib.crc32(data), 0x39810000, 20, 0x30, len(text), 0o100644)
+        blocks += [_rar_block(0x74, 0x8000, struct.pack("<IIBIIBBHI", *fields) + text), data]
+    return b"".join([*blocks, _rar_block(0x7B, 0x4000, b"")])
+
+
+def _rar_block(kind: int, flags: int, body: bytes) -> bytes:
+    head = struct.pack("<BHH", kind, flags, 7 + len(body)) + body
+    return struct.pack("<H", zlib.crc32(head) & 0xFFFF) + head
 
 
 def prepare_path(path: Path, out: Path, **kwargs: Any) -> dict[str, Any]:

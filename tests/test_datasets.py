@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from layouts import make_parts, write_folds, write_lines, write_parts, zip_folder
+from layouts import make_parts, rar_folder, stored_rar, write_folds, write_lines, write_parts, zip_folder
 
 from letorlab.datasets import Dataset, catalogue, resolve
 from letorlab.errors import InputError
@@ -15,6 +17,7 @@ from letorlab.search import locate
 from letorlab.sources import available, require_sources
 
 GOV = "Gov/QueryLevelNorm/2003_td_dataset"
+CACHE = Path("not-used")  # only .rar archives are unpacked
 TOY = {"queries": 10, "documents": [5, 9], "features": 6, "grades": 2}
 
 
@@ -136,34 +139,34 @@ def test_an_incomplete_or_ambiguous_fold_is_refused_by_name(tmp_path: Path) -> N
         f"LETOR3.0/{GOV}",
     ],
 )
-@pytest.mark.parametrize("zipped", [False, True])
-def test_every_usual_place_is_found(tmp_path: Path, place: str, zipped: bool) -> None:
-    folder = tmp_path / ("plain" if zipped else "home")
+@pytest.mark.parametrize("packed", ["", "zip", "rar"])
+def test_every_usual_place_is_found(tmp_path: Path, place: str, packed: str) -> None:
+    folder = tmp_path / ("plain" if packed else "home")
     write_folds(folder / place, make_parts(), folds=[1])
     write_folds(folder / "2004_td_dataset", make_parts(1), folds=[1])
     home = tmp_path / "home"
-    if zipped:
-        zip_folder(folder, home / "gov.ZIP")
-    root = locate(resolve("td2003", None), home)
+    if packed:
+        (zip_folder if packed == "zip" else rar_folder)(folder, home / f"gov.{packed.upper()}")
+    root = locate(resolve("td2003", None), home, tmp_path / "cache")
     assert root is not None
     assert fold_files(root).folds[1]["vali"].read_bytes() == (folder / place / "Fold1" / "vali.txt").read_bytes()
-    assert locate(resolve("hp2003", None), home) is None
+    assert locate(resolve("hp2003", None), home, tmp_path / "cache") is None
 
 
 def test_query_level_norm_is_taken_and_not_its_neighbours(tmp_path: Path) -> None:
     for version in ("Feature-min", "Feature-null", "QueryLevelNorm"):
         write_parts(tmp_path / "OHSUMED" / version, make_parts())
     for home in (tmp_path, tmp_path / "OHSUMED"):
-        assert locate(resolve("ohsumed", None), home) == tmp_path / "OHSUMED" / "QueryLevelNorm"
-    assert locate(resolve("ohsumed", {"path": str(tmp_path / "OHSUMED")}), None) == (
+        assert locate(resolve("ohsumed", None), home, CACHE) == tmp_path / "OHSUMED" / "QueryLevelNorm"
+    assert locate(resolve("ohsumed", {"path": str(tmp_path / "OHSUMED")}), None, CACHE) == (
         tmp_path / "OHSUMED" / "QueryLevelNorm"
     )
 
 
 def test_another_sets_query_level_norm_is_not_ohsumed(tmp_path: Path) -> None:
     write_parts(tmp_path / "MQ2007" / "QueryLevelNorm", make_parts())
-    assert locate(resolve("ohsumed", None), tmp_path) is None
-    assert locate(resolve("mq2007", None), tmp_path) is not None
+    assert locate(resolve("ohsumed", None), tmp_path, CACHE) is None
+    assert locate(resolve("mq2007", None), tmp_path, CACHE) is not None
 
 
 def test_order_of_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +175,10 @@ def test_order_of_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         write_parts(folder, make_parts())
     zip_folder(mine, home / "MQ2008.zip")
     monkeypatch.setenv("LETOR_HOME", str(other))
-    assert locate(resolve("mq2008", {"path": str(mine)}), home) == mine
-    assert locate(resolve("mq2008", None), home) == home / "MQ2008"
-    assert locate(resolve("mq2008", None), None) == other / "MQ2008"
-    assert locate(resolve("mq2008", {"path": str(tmp_path / "gone")}), home) is None, "path is the only place"
+    assert locate(resolve("mq2008", {"path": str(mine)}), home, CACHE) == mine
+    assert locate(resolve("mq2008", None), home, CACHE) == home / "MQ2008"
+    assert locate(resolve("mq2008", None), None, CACHE) == other / "MQ2008"
+    assert locate(resolve("mq2008", {"path": str(tmp_path / "gone")}), home, CACHE) is None, "path is the only place"
 
 
 def test_a_path_may_lead_into_a_zip(tmp_path: Path) -> None:
@@ -183,11 +186,11 @@ def test_a_path_may_lead_into_a_zip(tmp_path: Path) -> None:
     write_parts(tmp_path / "plain" / "a" / "two", make_parts(1))
     archive = zip_folder(tmp_path / "plain", tmp_path / "both.zip")
     with pytest.raises(InputError, match=r"several data sets: .*a/one.*a/two"):
-        locate(resolve("mine", {"path": str(archive)}), None)
-    root = locate(resolve("mine", {"path": f"{archive}/a/two"}), None)
+        locate(resolve("mine", {"path": str(archive)}), None, CACHE)
+    root = locate(resolve("mine", {"path": f"{archive}/a/two"}), None, CACHE)
     assert root is not None
     assert fold_files(root).parts[1].read_bytes() == (tmp_path / "plain/a/two/S1.txt").read_bytes()
-    assert locate(resolve("mine", {"path": f"{archive}/a/three"}), None) is None
+    assert locate(resolve("mine", {"path": f"{archive}/a/three"}), None, CACHE) is None
 
 
 def test_sources_are_folders_on_disk_or_in_a_zip_or_to_be_made(tmp_path: Path) -> None:
@@ -207,7 +210,7 @@ def test_sources_are_folders_on_disk_or_in_a_zip_or_to_be_made(tmp_path: Path) -
 
 
 def test_one_error_lists_every_missing_set_and_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "Gov.rar").write_bytes(b"Rar!")
+    (tmp_path / "Gov.rar").write_bytes(stored_rar({"Gov/readme.txt": b"hello"}))
     write_parts(tmp_path / "there", make_parts())
     with zipfile.ZipFile(tmp_path / "MQ2008.zip", "w") as file:
         file.writestr("readme.txt", "nothing")
@@ -227,7 +230,7 @@ def test_one_error_lists_every_missing_set_and_what_to_do(tmp_path: Path) -> Non
         "td2003: Topic distillation 2003",
         GOV,
         f"in: {tmp_path}",
-        f"{tmp_path}/Gov.rar; no .rar is read here: unpack it by hand in {tmp_path}",
+        f"{tmp_path}/Gov.rar, which holds no Fold1/train.txt",
         f"{tmp_path}/{GOV}/Fold1/train.txt exists",
         f"mine: path {tmp_path}/nowhere does not exist",
         f"{tmp_path}/MQ2008.zip, which holds no Fold1/train.txt",
@@ -255,6 +258,45 @@ def test_available_opens_no_file(tmp_path: Path) -> None:
     assert not available("mine", {"path": str(tmp_path / "gone")}, None, tmp_path)
 
 
+def test_a_rar_is_unpacked_once_and_again_when_it_changes(tmp_path: Path) -> None:
+    write_parts(tmp_path / "plain", make_parts())
+    archive = rar_folder(tmp_path / "plain", tmp_path / "mine.rar")
+    dataset, cache = resolve("mine", {"path": str(archive)}), tmp_path / "cache"
+    first = locate(dataset, None, cache)
+    assert isinstance(first, Path)
+    stamp = first.stat().st_mtime_ns
+    assert locate(dataset, None, cache) == first
+    assert first.stat().st_mtime_ns == stamp
+    write_parts(tmp_path / "plain", make_parts(1, queries=4))
+    rar_folder(tmp_path / "plain", archive)
+    second = locate(dataset, None, cache)
+    assert second not in (None, first)
+    assert (second / "S1.txt").read_bytes() == (tmp_path / "plain/S1.txt").read_bytes()
+    assert sorted((cache / "unpacked").iterdir()) == sorted([first, second]), "nothing half-unpacked stays"
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:200], lambda data: data.replace(b"1:0", b"1:9"), lambda data: b"Rar!"]
+)
+def test_a_damaged_rar_is_named_and_leaves_nothing(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    write_parts(tmp_path / "plain", make_parts())
+    archive = rar_folder(tmp_path / "plain", tmp_path / "mine.rar")
+    archive.write_bytes(damage(archive.read_bytes()))
+    with pytest.raises(InputError, match=r"mine\.rar: the \.rar archive cannot be unpacked \(ERROR.*by hand"):
+        locate(resolve("mine", {"path": str(archive)}), None, tmp_path / "cache")
+    assert not list((tmp_path / "cache/unpacked").iterdir())
+
+
+def test_a_rar_cannot_write_outside_of_its_folder(tmp_path: Path) -> None:
+    archive = tmp_path / "home/mine.rar"
+    archive.parent.mkdir()
+    archive.write_bytes(stored_rar({"../../outside.txt": b"x", "S1.txt": b"1 qid:1 1:1"}))
+    with contextlib.suppress(InputError):
+        locate(resolve("mine", {"path": str(archive)}), None, tmp_path / "a/cache")
+    found = [path.relative_to(tmp_path).parts[:3] for path in tmp_path.rglob("outside.txt")]
+    assert all(parts == ("a", "cache", "unpacked") for parts in found)
+
+
 def test_an_encrypted_zip_is_named(tmp_path: Path) -> None:
     write_parts(tmp_path / "plain", make_parts())
     archive = zip_folder(tmp_path / "plain", tmp_path / "mine.zip")
@@ -265,7 +307,7 @@ def test_an_encrypted_zip_is_named(tmp_path: Path) -> None:
             data[start + at] |= 1
             start = data.find(magic, start + 4)
     archive.write_bytes(data)
-    root = locate(Dataset("mine", "mine", "letor3", path=str(archive)), None)
+    root = locate(Dataset("mine", "mine", "letor3", path=str(archive)), None, CACHE)
     assert root is not None
     with pytest.raises(InputError, match=r"mine\.zip.*S1\.txt.*encrypted.*unpack it by hand"):
         list(read_pieces(fold_files(root).parts[1]))
@@ -274,6 +316,6 @@ def test_an_encrypted_zip_is_named(tmp_path: Path) -> None:
 @pytest.mark.letor
 def test_the_real_archives_are_read_in_place(letor_home: Path) -> None:
     for name, files in (("ohsumed", 20), ("mq2008", 15)):
-        root = locate(resolve(name, None), letor_home)
+        root = locate(resolve(name, None), letor_home, CACHE)
         assert isinstance(root, zipfile.Path)
         assert len(fold_files(root).files()) == files

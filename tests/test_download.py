@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from layouts import make_parts, rotated
+from layouts import make_parts, rotated, stored_rar
 
 from letorlab.datasets import resolve
 from letorlab.download import download
@@ -40,6 +40,9 @@ class Server:
         self.base = f"http://127.0.0.1:{port}"
         self.asked: list[str] = []
         self.answers: dict[str, tuple[int, str, bytes, int | None]] = {}
+        self.cut: int | None = None  # bytes after which a transfer ends
+        self.ranges: list[str | None] = []
+        self.knows_ranges = True
 
     def add(
         self,
@@ -60,12 +63,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         def do_GET(self) -> None:
             served.asked.append(self.path)
             status, kind, body, length = served.answers.get(self.path, (404, "text/plain", b"no", None))
-            self.send_response(status)
+            served.ranges.append(self.headers.get("Range"))
+            start = int((self.headers.get("Range") or "bytes=0-")[6:-1]) if served.knows_ranges else 0
+            body, whole = body[start:], len(body)
+            self.send_response(206 if start else status)
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
             self.send_header("Content-Type", kind)
             if length != -1:
                 self.send_header("Content-Length", str(length or len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(body[: served.cut])
 
         def log_message(self, *args: object) -> None:
             pass
@@ -115,8 +123,7 @@ CASES = {
         "a web page instead of an archive",
     ),
     "html called zip": ({"body": PAGE}, "a web page instead of an archive"),
-    "text": ({"body": b"quota exceeded"}, "no zip archive (it begins with b'quota ex')"),
-    "rar": ({"body": b"Rar!\x1a\x07\x00"}, ".rar"),
+    "text": ({"body": b"quota exceeded"}, "no zip or rar archive (it begins with b'quota ex')"),
     "another file": ({"body": ARCHIVE + b"x"}, hashlib.sha256(ARCHIVE + b"x").hexdigest()),
     "cut": ({"body": ARCHIVE[:100], "length": len(ARCHIVE)}, str(len(ARCHIVE) - 100)),
     "empty": ({"body": b"", "length": -1}, "cut"),
@@ -133,6 +140,45 @@ def test_what_is_wrong_is_said_and_nothing_stays(server: Server, tmp_path: Path,
     for text in (url, words, f"sha256 {SHA256}", f"save it as {target}"):
         assert text in str(error.value), str(error.value)
     assert not target.parent.exists() or not list(target.parent.iterdir())
+
+
+LONG = ARCHIVE + bytes(300_000)
+
+
+def test_a_cut_transfer_goes_on_where_it_was(server: Server, tmp_path: Path) -> None:
+    url, target = server.add("long.zip", LONG), tmp_path / "long.zip"
+    server.cut = 150_000
+    assert download([url], hashlib.sha256(LONG).hexdigest(), target).read_bytes() == LONG
+    starts = [int((text or "bytes=0-")[6:-1]) for text in server.ranges]
+    assert len(starts) >= 3
+    assert starts == sorted(set(starts)), "each goes on further down"
+
+
+def test_a_server_that_knows_no_ranges_is_not_asked_forever(server: Server, tmp_path: Path) -> None:
+    url, target = server.add("long.zip", LONG), tmp_path / "cache/long.zip"
+    server.cut, server.knows_ranges = 150_000, False
+    with pytest.raises(InputError, match=rf"long\.zip: .*{len(LONG) - 150_000} more expected"):
+        download([url], hashlib.sha256(LONG).hexdigest(), target)
+    assert len(server.asked) == 2
+    assert list(target.parent.iterdir()) == [], "no partial file stays"
+
+
+def test_parts_that_make_another_file_are_refused(server: Server, tmp_path: Path) -> None:
+    url = server.add("long.zip", LONG)
+    server.cut = 150_000
+    with pytest.raises(InputError, match="another sha256"):
+        download([url], hashlib.sha256(LONG + b"x").hexdigest(), tmp_path / "cache/long.zip")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_rar_is_fetched_unpacked_and_prepared(server: Server, tmp_path: Path) -> None:
+    body = stored_rar({f"td2003/S{part}.txt": "\n".join(lines).encode() for part, lines in enumerate(make_parts(), 1)})
+    url = server.add("x.rar", body, kind="application/x-rar-compressed")
+    dataset = resolve("mine", {"urls": [url], "sha256": hashlib.sha256(body).hexdigest()})
+    root = require_sources([dataset], None, tmp_path / "cache")["mine"]
+    assert prepare(dataset, root, tmp_path / "out")["queries"] == 15
+    require_sources([dataset], None, tmp_path / "cache")
+    assert server.asked == ["/x.rar"]
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:

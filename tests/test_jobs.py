@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from letorlab.jobs import watch
 
 LOG = "results/toy/logs/fit/toy2/ranksvm.1-2.log"
 
@@ -49,3 +52,12 @@ def test_a_fault_of_the_program_shows_its_traceback_and_where_the_log_is(tmp_pat
 def test_a_long_job_shows_a_line_of_its_log_now_and_then(tmp_path, seconds, lines):
     body = f"jobs.SECONDS_BETWEEN_LINES = {seconds}\n" + in_job("for i in range(3): logging.info('step %d', i)")
     assert run(tmp_path, body)[1].count(": step ") == lines
+
+
+def test_downloads_before_any_job_are_shown(capsys):
+    logger = logging.getLogger("letorlab.test-watch")
+    watch(logger.name)
+    watch(logger.name)
+    logger.info("http://a/x.zip: 10 of 100 bytes (10 %)")
+    assert capsys.readouterr().err == "http://a/x.zip: 10 of 100 bytes (10 %)\n"
+    logger.handlers.clear()

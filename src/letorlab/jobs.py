@@ -38,6 +38,14 @@ def job(log_file: str | Path) -> Iterator[None]:
     print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr)
 
 
+def watch(name: str) -> None:
+    """Show the lines of a logger on the terminal: of what is done before any job, such as downloads."""
+    logger = logging.getLogger(name)
+    if not logger.handlers:
+        logger.addHandler(logging.StreamHandler())
+    logger.setLevel(logging.INFO)
+
+
 class _Occasionally(logging.Filter):
     """Let a line pass if none did for a while: long jobs show where they are, short ones stay silent."""
 

@@ -1,8 +1,9 @@
-"""Look for a data set among the user's folders and zips; nothing is unpacked.
+"""Look for a data set among the user's folders and archives; only a .rar is unpacked.
 
 In a data home these are found, in any letter case, for the example of TD2003: the folders
 ``Gov/QueryLevelNorm/2003_td_dataset``, ``QueryLevelNorm/2003_td_dataset``, ``2003_td_dataset``, ``td2003``;
-the same one folder further down, and the same inside ``Gov.zip``, ``2003_td_dataset.zip`` and ``td2003.zip``.
+the same one folder further down, and the same inside ``Gov``, ``2003_td_dataset`` and ``td2003``, each with ``.zip``
+or ``.rar``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from letorlab.datasets import Dataset
 from letorlab.errors import InputError
 from letorlab.layout import Root, children, holds_data, readable
+from letorlab.rar import unpacked
 
 Home = str | os.PathLike[str] | None
 
@@ -25,7 +27,7 @@ def data_home(home: Home) -> Path | None:
     return Path(chosen).expanduser() if chosen else None
 
 
-def locate(dataset: Dataset, home: Home) -> Root | None:
+def locate(dataset: Dataset, home: Home, cache: Path) -> Root | None:
     """The folder that holds the files of a data set, on disk or inside a zip; None if it lies nowhere.
 
     Parameters
@@ -33,6 +35,8 @@ def locate(dataset: Dataset, home: Home) -> Root | None:
     dataset : Dataset
     home : path or None
         The data home; None: the variable LETOR_HOME.
+    cache : Path
+        Where .rar archives are unpacked.
 
     Raises
     ------
@@ -40,14 +44,14 @@ def locate(dataset: Dataset, home: Home) -> Root | None:
         If an archive that should hold it is damaged, or `path` could mean several folders.
     """
     for place in places(dataset, home):
-        root = open_place(dataset, place)
+        root = open_place(dataset, place, cache)
         if root is not None:
             return root
     return None
 
 
 def places(dataset: Dataset, home: Home) -> Iterator[Path]:
-    """Folders that hold the data set and zips that may, best first; no file is opened."""
+    """Folders that hold the data set and archives that may, best first; no file is opened."""
     if dataset.path is not None:
         path = Path(dataset.path).expanduser()
         yield from [path] if path.exists() or _archive_above(path) else []
@@ -59,9 +63,9 @@ def places(dataset: Dataset, home: Home) -> Iterator[Path]:
         yield from files_named(base, archive_names(dataset))
 
 
-def open_place(dataset: Dataset, place: Path) -> Root | None:
-    """The folder in `place` that holds the files: `place` is a folder, a zip, or a folder in a zip."""
-    top = _top(place)
+def open_place(dataset: Dataset, place: Path, cache: Path) -> Root | None:
+    """The folder in `place` that holds the files: `place` is a folder, an archive, or a folder in a zip."""
+    top = _top(place, cache)
     if holds_data(top):
         return top
     found = _search(dataset, top)
@@ -70,11 +74,11 @@ def open_place(dataset: Dataset, place: Path) -> Root | None:
     return found
 
 
-def _top(place: Path) -> Root:
+def _top(place: Path, cache: Path) -> Root:
     if place.is_dir():
         return place
     if place.suffix.lower() == ".rar":
-        raise InputError(f"{place}: no .rar is read here; unpack it by hand and name the folder in `path:`")
+        return unpacked(place, cache)
     archive = _archive_above(place) or place
     member = place.relative_to(archive).as_posix()
     with readable(archive):
@@ -128,16 +132,16 @@ def _only_folder(top: Root, depth: int = 3) -> Root | None:
 
 
 def archive_names(dataset: Dataset) -> list[str]:
-    """Names of zips that may hold the data set."""
+    """Names of archives that may hold the data set; zips first, since they need not be unpacked."""
     stems = [Path(name).stem for name in dataset.archives] + [Path(dataset.folder).name, dataset.name]
-    return [f"{stem}.zip" for stem in dict.fromkeys(stems) if stem not in ("", "QueryLevelNorm")]
+    known = [stem for stem in dict.fromkeys(stems) if stem not in ("", "QueryLevelNorm")]
+    return [f"{stem}{suffix}" for suffix in (".zip", ".rar") for stem in known]
 
 
 def files_named(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Files of these names, in any letter case."""
-    wanted = {name.lower() for name in names}
-    return [
-        entry
-        for entry in children(folder)
-        if isinstance(entry, Path) and entry.name.lower() in wanted and entry.is_file()
-    ]
+    """Files of these names, in any letter case, in their order."""
+    wanted = [name.lower() for name in names]
+    there = [entry for entry in children(folder) if isinstance(entry, Path) and entry.is_file()]
+    return sorted(
+        (entry for entry in there if entry.name.lower() in wanted), key=lambda entry: wanted.index(entry.name.lower())
+    )

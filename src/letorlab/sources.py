@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from letorlab.datasets import Dataset, resolve
 from letorlab.download import download
@@ -73,15 +74,18 @@ def require_sources(datasets: Iterable[Dataset], home: Home, cache: str | os.Pat
 
 def archive_in_cache(dataset: Dataset, cache: Path) -> Path | None:
     """Where the archive of `urls` is kept: named by its digest, so that data sets share it safely."""
-    return cache / f"{str(dataset.sha256)[:16]}.zip" if dataset.urls else None
+    if not dataset.urls:
+        return None
+    rar = any(urlsplit(url).path.lower().endswith(".rar") for url in dataset.urls)
+    return cache / f"{str(dataset.sha256)[:16]}{'.rar' if rar else '.zip'}"
 
 
 def _find(dataset: Dataset, home: Home, cache: Path) -> Root | None:
-    root = locate(dataset, home)
+    root = locate(dataset, home, cache)
     target = archive_in_cache(dataset, cache)
     if root is not None or target is None:
         return root
-    root = open_place(dataset, download(dataset.urls, str(dataset.sha256), target))
+    root = open_place(dataset, download(dataset.urls, str(dataset.sha256), target), cache)
     if root is None:
         raise InputError(f"{target} (from {dataset.urls[0]}) {_holds_none(dataset)}")
     return root
@@ -120,11 +124,7 @@ def _lies_there(dataset: Dataset, base: Path | None) -> list[str]:
     """Archives that lie there and did not help."""
     if base is None:
         return []
-    rars = [name.removesuffix(".zip") + ".rar" for name in archive_names(dataset)]
-    return [
-        *(f"  found: {path}, which {_holds_none(dataset)}" for path in files_named(base, archive_names(dataset))),
-        *(f"  found: {path}; no .rar is read here: unpack it by hand in {base}" for path in files_named(base, rars)),
-    ]
+    return [f"  found: {path}, which {_holds_none(dataset)}" for path in files_named(base, archive_names(dataset))]
 
 
 def _steps(dataset: Dataset, base: Path | None) -> str:

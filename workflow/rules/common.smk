@@ -5,6 +5,7 @@ from pathlib import Path
 from letorlab.checks import check_parameters_of, check_study
 from letorlab.datasets import resolve
 from letorlab.errors import InputError
+from letorlab.jobs import watch
 from letorlab.provenance import code_hash
 from letorlab.rankers import ranker_module
 from letorlab.sources import available, require_sources
@@ -41,6 +42,7 @@ PAGE_RESOURCES = ["report/page.html.j2", "report/page.css", "report/page.js"]
 def require_all():
     """Fail before any job: on a parameter that a ranker does not have, and with one error for all missing data sets."""
     waiting = [d for d in DATASETS if not is_prepared(d)]  # those that were prepared need no files
+    watch("letorlab.download")
     try:
         check_parameters_of(METHODS[name] for name in CHOSEN)
         require_sources(
