@@ -91,6 +91,38 @@ def merge(queries: Queries, measure: Measure) -> Merged:
     )
 
 
+def unmerged(queries: Queries) -> Merged:
+    """Every document an item of its own, whose gain is its label: for losses that look at documents one by one.
+
+    Queries without a strict pair are left out: they do not say what should come first.
+
+    Raises
+    ------
+    InputError
+        If no query has two documents of different relevance.
+    """
+    canonical = queries.canonical()
+    starts = canonical.offsets[:-1]
+    mixed = np.maximum.reduceat(canonical.y, starts) > np.minimum.reduceat(canonical.y, starts)
+    if not mixed.any():
+        raise InputError(
+            f"none of the {queries.n_queries} queries has documents of different relevance: "
+            "there is nothing to learn from. Check the labels, or the qid column"
+        )
+    rows = np.repeat(mixed, canonical.sizes)
+    one = np.ones(int(rows.sum()))
+    return Merged(
+        documents=canonical.X[rows],
+        relevance=canonical.y[rows],
+        weight=one,
+        document=np.arange(len(one)),
+        mass=one,
+        gains=canonical.y[rows, None],
+        discounts=np.zeros((int(canonical.sizes[mixed].max()), 1)),
+        offsets=offsets_from_sizes(canonical.sizes[mixed]),
+    )
+
+
 def distinct_rows(X: Floats) -> tuple[Ints, Ints]:
     """Row numbers of the different rows of X, ordered by content, and for each row the place of its equal there."""
     rows = np.ascontiguousarray(X + 0.0)  # -0 becomes 0

@@ -1,6 +1,9 @@
-"""The regularised objective of SinkProp in the parameters of a scorer, as a function of one vector."""
+"""A regularised objective of scores in the parameters of a scorer, as a function of one vector."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -8,13 +11,31 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from letorlab.errors import InputError
+from letorlab.merged import Merged
 from letorlab.queries import Floats, Ints
 from letorlab.scorers import spread_within
 from letorlab.sinkhorn_objective import SinkhornObjective
 
 
-class ScorerProblem:
-    """Minimise lam ||theta - theta_0||^2 minus the mean expected gain, theta_0 the parameters at the beginning.
+class Objective(Protocol):
+    """What is maximised: the mean of a gain over queries as a function of the scores of distinct documents."""
+
+    merged: Merged
+    device: torch.device
+    dtype: torch.dtype
+
+    def value_and_slope(
+        self, scores: Tensor, smoothing: float, batches: Sequence[Any] | None = None
+    ) -> tuple[float, Tensor]: ...
+
+    def batches(self, queries: Ints) -> Iterator[Any]: ...
+
+
+Kind = TypeVar("Kind", bound=Objective)
+
+
+class ScorerProblem(Generic[Kind]):
+    """Minimise lam ||theta - theta_0||^2 minus the mean gain, theta_0 the parameters at the beginning.
 
     Scores are divided by `unit`, their spread within queries at the beginning, so that smoothing 1 means the same for
     every scorer.
@@ -23,11 +44,12 @@ class ScorerProblem:
     ----------
     scorer : torch.nn.Module
         From (n, n_features) to (n,) or (n, 1) scores; its parameters are changed by `set`.
-    objective : SinkhornObjective
+    objective : Objective
+        `letorlab.sinkhorn_objective.SinkhornObjective` or `letorlab.listwise_objective.ListwiseObjective`.
     lam : float
     """
 
-    def __init__(self, scorer: nn.Module, objective: SinkhornObjective, lam: float) -> None:
+    def __init__(self, scorer: nn.Module, objective: Kind, lam: float) -> None:
         self.scorer, self.objective, self.lam = scorer.to(objective.device), objective, lam
         self._X = torch.as_tensor(objective.merged.documents, device=objective.device)
         self._parameters = [p for p in scorer.parameters() if p.requires_grad]
@@ -74,7 +96,7 @@ class ScorerProblem:
         return scores.reshape(-1) / self.unit
 
 
-def exact_gain(problem: ScorerProblem, theta: Floats, smoothing: float) -> tuple[float, float]:
+def exact_gain(problem: ScorerProblem[SinkhornObjective], theta: Floats, smoothing: float) -> tuple[float, float]:
     """Mean expected gain, and marginal error, in float64."""
     objective = problem.objective
     exact = SinkhornObjective(objective.merged, objective.model, dtype=torch.float64, device=objective.device)

@@ -50,7 +50,7 @@ class Network(nn.Module):
 
 
 def make_scorer(
-    scorer: str | nn.Module, merged: Merged, *, start_lam: float = 0.0, n_hidden: int = 16, seed: Seed = 0
+    scorer: str | nn.Module, merged: Merged, *, start_lam: float | None = 0.0, n_hidden: int = 16, seed: Seed = 0
 ) -> nn.Module:
     """A new module from (n, n_features) to (n,) scores, in float64.
 
@@ -60,8 +60,8 @@ def make_scorer(
         A module of the caller is copied, and starts from its own parameters; its scores may have shape (n, 1).
     merged : letorlab.merged.Merged
         Training documents.
-    start_lam : float
-        Ridge penalty of the regression that the two others start from; 0 is least squares.
+    start_lam : float or None
+        Ridge penalty of the regression that the two others start from; 0 is least squares, None starts them at 0.
     n_hidden : int
         Hidden units of "mlp".
     seed : int, str or sequence of them
@@ -83,8 +83,10 @@ def make_scorer(
     return Network(weights, mean, np.where(scale > 0, scale, 1.0), hidden)
 
 
-def regression_start(merged: Merged, start_lam: float) -> Floats:
-    """Weights of the ridge regression, scaled so that the scores have unit spread within queries."""
+def regression_start(merged: Merged, start_lam: float | None) -> Floats:
+    """Weights of the ridge regression (None: zeros), scaled so that the scores have unit spread within queries."""
+    if start_lam is None:
+        return np.zeros(merged.documents.shape[1])
     root = np.sqrt(merged.weight)
     X = np.column_stack([merged.documents, np.ones(len(root))])
     weights = ridge(X * root[:, None], merged.relevance * root, start_lam).coef[:-1]

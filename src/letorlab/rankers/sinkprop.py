@@ -23,8 +23,8 @@ from letorlab.scorer_problem import ScorerProblem, exact_gain
 from letorlab.scorers import make_scorer
 from letorlab.sinkhorn import STEPS
 from letorlab.sinkhorn_objective import SinkhornModel, SinkhornObjective
-from letorlab.sinkprop_training import Training
 from letorlab.solvers import Result
+from letorlab.training import Training
 
 
 class SinkProp(BaseEstimator):
@@ -223,7 +223,7 @@ class SinkProp(BaseEstimator):
     def _model(self) -> SinkhornModel:
         return SinkhornModel(self.matrix, self.n_iter)
 
-    def _problem(self, queries: Queries) -> ScorerProblem:
+    def _problem(self, queries: Queries) -> ScorerProblem[SinkhornObjective]:
         merged = merge(queries, measure_named(self.objective, self.profile))
         scorer = make_scorer(self.scorer, merged, start_lam=self.start_lam, n_hidden=self.n_hidden, seed=self.seed)
         dtype = torch.float32 if self.dtype == "float32" else torch.float64

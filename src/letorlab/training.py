@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Training:
             if not getattr(self, name) >= 1:
                 raise InputError(f"{name} must be a whole number of at least 1; got {getattr(self, name)}")
 
-    def run(self, problem: ScorerProblem, begin: Floats, validation: Queries | None, profile: str) -> Trained:
+    def run(self, problem: ScorerProblem[Any], begin: Floats, validation: Queries | None, profile: str) -> Trained:
         """From the parameters `begin` through all stages, or until the validation queries say stop."""
         smoothings = [self.smoothing * 0.5**stage for stage in range(self.n_stages)]
         if validation is None:
@@ -58,7 +59,7 @@ class Training:
         theta, found_at = stopping.best
         return Trained(theta, found_at, ended, stopping.value)
 
-    def _stage(self, problem: ScorerProblem) -> Stage:
+    def _stage(self, problem: ScorerProblem[Any]) -> Stage:
         if self.optimiser == "lbfgs":
             return lbfgs_stage(problem.evaluate, max_iter=self.max_iter, tol=self.tol)
         return adam_stage(
