@@ -32,7 +32,7 @@ def _no_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_catalogue_holds_the_sets_of_letor_3_and_4() -> None:
     sets = catalogue()
     gov = {f"{task}{year}" for task in ("td", "np", "hp") for year in (2003, 2004)}
-    assert set(sets) == gov | {"ohsumed", "mq2007", "mq2008"}
+    assert set(sets) == gov | {"ohsumed", "mq2007", "mq2008", "mslr_web10k", "mslr_web30k"}
     assert all(sets[name].features == 64 and sets[name].profile == "letor3" for name in gov)
     assert all(not dataset.urls for dataset in sets.values()), "LETOR's terms must be accepted first"
     assert sets["ohsumed"].counts.labels == {0: 11303, 1: 2585, 2: 2252}

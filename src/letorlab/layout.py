@@ -1,4 +1,4 @@
-"""The files of a data set folder, under whatever name they go: Fold<k>/{train,vali,test} and S1..S5.
+"""The files of a data set folder, under whatever name they go: Fold<k>/{train,vali,test}, S1..S5, or one fold alone.
 
 A root is a `pathlib.Path`, or a `zipfile.Path` into an archive: both are listed and read in the same way, so
 a zip is never unpacked.
@@ -49,7 +49,8 @@ class Layout:
 def fold_files(root: Root) -> Layout:
     """Find Fold1, Fold2, ... with their three files, and S1..S5, directly under `root`.
 
-    Letter case does not matter; train may be called trainset or trainingset, vali validationset, and so on.
+    Letter case does not matter; train may be called trainset or trainingset, vali validationset, and so on. Where
+    neither is there, the three files in `root` itself are Fold1, also as Yahoo's set1.train.txt.
 
     Raises
     ------
@@ -65,17 +66,20 @@ def fold_files(root: Root) -> Layout:
         elif (match := _FOLD.fullmatch(entry.name)) and entry.is_dir():
             _check_new(int(match[1]) in folds, entry, f"Fold{match[1]}")
             folds[int(match[1])] = _splits(entry)
+    if not parts and not folds and (alone := _splits(root)):
+        folds[1] = alone
     for fold, by_split in folds.items():
         _check_complete(root, fold, by_split)
     return Layout(dict(sorted(parts.items())), dict(sorted(folds.items())))
 
 
 def holds_data(folder: Root) -> bool:
-    """Whether a Fold folder or one of S1..S5 lies in `folder`; looks at names only."""
+    """Whether a Fold folder, one of S1..S5, or a train and a test file lie in `folder`; looks at names only."""
+    entries = children(folder)
     return any(
         (_PART.fullmatch(entry.name) and entry.is_file()) or (_FOLD.fullmatch(entry.name) and entry.is_dir())
-        for entry in children(folder)
-    )
+        for entry in entries
+    ) or {"train", "test"} <= {_split_of(entry.name) for entry in entries}
 
 
 def children(folder: Root) -> list[Root]:
@@ -117,12 +121,17 @@ def readable(path: Root | str) -> Iterator[None]:
 def _splits(folder: Root) -> dict[str, Root]:
     found: dict[str, Root] = {}
     for entry in children(folder):
-        stem, _, suffix = entry.name.lower().rpartition(".")
-        split = _SPLIT_OF.get(re.sub(r"[ _-]", "", stem))
-        if split and suffix == "txt" and entry.is_file():
+        split = _split_of(entry.name)
+        if split and entry.is_file():
             _check_new(split in found, entry, f"the {split} file")
             found[split] = entry
     return {split: found[split] for split in SPLITS if split in found}
+
+
+def _split_of(name: str) -> str | None:
+    """``"trainingset.TXT"`` and ``"set1.train.txt"`` -> ``"train"``; None for a file of no split."""
+    stem, _, suffix = name.lower().rpartition(".")
+    return _SPLIT_OF.get(re.sub(r"^set\d|[ ._-]", "", stem)) if suffix == "txt" else None
 
 
 def _check_new(taken: bool, entry: Root, role: str) -> None:
