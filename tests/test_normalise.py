@@ -77,11 +77,14 @@ def test_the_step_is_named_and_changes_the_checksum(tmp_path):
 
 def test_values_that_cannot_be_squared_need_a_bound(tmp_path):
     """Istella marks what is missing by the largest float."""
-    text = b"1 qid:1 1:0.5 2:1.79769313486e+308\n0 qid:1 1:-1e200 2:3\n"
+    text = b"1 qid:1 1:0.5 2:1.79769313486e+308\n0 qid:1 1:-1e19 2:3\n"
     queries = read_letor(io.BytesIO(text))
     with pytest.raises(InputError, match=r"feature 2 holds 1.79769e\+308, .*largest: 1.0e\+6"):
         normalised(queries, "query_minmax")
     np.testing.assert_array_equal(normalised(queries, "none", largest=1e6).X, [[0.5, 1e6], [-1e6, 3]])
+    with pytest.raises(InputError, match="feature 1 holds 1e\\+19"):  # 1e38 is finite, but not in single precision
+        normalised(queries, "none", largest=1e19)
+    assert np.isfinite(np.square(normalised(queries, "none", largest=1e18).X.astype(np.float32))).all()
 
 
 def test_null_is_the_least_value_of_the_query():

@@ -146,6 +146,17 @@ def test_a_deleted_output_re_runs_its_job_and_what_sums_it_up(done):
     victim.write_bytes(content)
 
 
+def test_touching_files_re_runs_scripts_only_and_touch_accepts_the_results(done):
+    """Inputs are compared by content, scripts by time, as after a fresh clone: docs/workflow.md says what to do."""
+    os.utime(done.folder / "results/tiny/data/a/folds.json")
+    os.utime(done.folder / "results/tiny/runs/a/fold1/random/per_query.csv")
+    assert done.planned() == {}
+    os.utime(done.folder / "workflow/scripts/evaluate.py")
+    assert done.planned() == {EVALUATE: 4, **REPORT}
+    done.run("--touch")
+    assert done.planned() == {}
+
+
 def test_only_builds_a_subset_and_keeps_the_rows_of_the_others(done):
     before = table_hash(done.tables)
     shutil.rmtree(done.folder / "results/tiny/runs/a/fold1/random")

@@ -15,7 +15,7 @@ from letorlab.atomic import atomic_path
 from letorlab.errors import InputError
 from letorlab.queries import Floats, Ints, Queries
 
-HUGE = 1e100  # beyond it, squares are no finite numbers, and no method can compute with a feature
+HUGE = 1e18  # beyond it, squares are infinite in single precision, and no method can compute with a feature
 
 
 def query_minmax(X: Floats, offsets: Ints) -> Floats:
