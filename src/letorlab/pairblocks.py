@@ -83,6 +83,8 @@ class PairBlocks:
     upper : (n_upper,) int64
         Positions in that order of the documents that are better than another of their query.
     blocks : list of Block
+    grades : list of (list of int, float)
+        For each query the bounds of its grades in that order, and the weight of its strict pairs.
     n_docs, n_pairs : int
     total : float
         Sum of the weights of all strict pairs.
@@ -97,7 +99,8 @@ class PairBlocks:
         self.n_docs = len(y)
         self.order = np.lexsort((-y, query_of_docs(offsets)))
         grades = y[self.order]
-        spans = [list(_grade_spans(grades, start, stop)) for start, stop in pairwise(offsets.tolist())]
+        bounds = [_grade_bounds(grades, start, stop) for start, stop in pairwise(offsets.tolist())]
+        spans = [[(first, end, query[-1]) for first, end in pairwise(query[:-1])] for query in bounds]
         counts = np.array([sum((end - first) * (stop - end) for first, end, stop in query) for query in spans])
         self.n_pairs = int(counts.sum())
         if self.n_pairs == 0:
@@ -107,6 +110,7 @@ class PairBlocks:
             )
         weights = _weights(weighting, counts, np.diff(offsets))
         self.total = float(weights @ counts)
+        self.grades = list(zip(bounds, weights.tolist(), strict=True))
         self.blocks: list[Block] = []
         upper: list[Ints] = []
         for query_spans, weight in zip(spans, weights, strict=True):
@@ -130,8 +134,7 @@ def tied_blocks(grades: Floats, offsets: Ints, weight: float) -> list[Block]:
     """
     blocks: list[Block] = []
     for start, stop in pairwise(offsets.tolist()):
-        falls = np.flatnonzero(np.diff(grades[start:stop])) + start + 1
-        for first, end in pairwise([start, *falls.tolist(), stop]):
+        for first, end in pairwise(_grade_bounds(grades, start, stop)):
             if end - first > 1:
                 blocks += _tied_grade(first, end, weight)
     return blocks
@@ -156,11 +159,10 @@ def _weights(weighting: str, counts: Ints, sizes: Ints) -> Floats:
     raise InputError(f'unknown weighting {weighting!r} of the pairs; known: "pairs", "queries"')
 
 
-def _grade_spans(grades: Floats, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-    """(first, end, stop) for each grade of a query but its lowest: documents first..end are better than end..stop."""
+def _grade_bounds(grades: Floats, start: int, stop: int) -> list[int]:
+    """Where the grades of a query begin, the best first, and its end: documents of a grade are better than the next."""
     falls = np.flatnonzero(np.diff(grades[start:stop])) + start + 1
-    for first, end in pairwise([start, *falls.tolist()]):
-        yield first, end, stop
+    return [start, *falls.tolist(), stop]
 
 
 def _blocks(grades: Floats, spans: list[tuple[int, int, int]], n_before: int, weight: float) -> Iterator[Block]:

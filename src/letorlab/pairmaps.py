@@ -19,7 +19,7 @@ Values = Callable[[Block], Floats]  # f of the pairs of a block, (n_rows, n_cols
 
 
 class PairMap(Protocol):
-    """A linear map F from coefficients to pair values, its transpose, and the squares of its columns."""
+    """A linear map F from coefficients to pair values, and its transpose."""
 
     @property
     def pairs(self) -> PairBlocks: ...
@@ -32,6 +32,10 @@ class PairMap(Protocol):
 
     def transpose(self, parts: Iterable[tuple[Block, Floats]]) -> Floats:
         """F'U for numbers U on the pairs, given block by block."""
+
+
+class ScaledPairMap(PairMap, Protocol):
+    """One that knows the size of its columns, for solvers that scale by it."""
 
     def squares(self) -> Floats:
         """sum_p c_p F_pk^2 for each coefficient k, with the weights c of the pairs (approximate: for scaling)."""
@@ -126,21 +130,24 @@ class Risk:
         Of `smooth_value`.
     conjugates : float
         sum_p c_p psi*(-u_p) of the loss, at the dual points u of the smoothing.
+    duals : float
+        sum_p c_p u_p.
     """
 
     value: float
     smooth_value: float
     gradient: Floats
     conjugates: float
+    duals: float
 
 
 def risk(pair_map: PairMap, coef: Floats, loss: MarginLoss, smoothing: MarginLoss | None = None) -> Risk:
     """Evaluate the risk; without a smoothing, the loss itself takes its place."""
     values, smooth = pair_map.values(coef), smoothing or loss
-    value = smooth_value = conjugates = 0.0
+    value = smooth_value = conjugates = duals = 0.0
 
-    def slopes() -> Iterator[tuple[Block, Floats]]:
-        nonlocal value, smooth_value, conjugates
+    def with_slopes() -> Iterator[tuple[Block, Floats]]:
+        nonlocal value, smooth_value, conjugates, duals
         for block in pair_map.pairs.blocks:
             t = values(block)
             u = smooth.dual_point(t)
@@ -148,10 +155,12 @@ def risk(pair_map: PairMap, coef: Floats, loss: MarginLoss, smoothing: MarginLos
             conjugates += block.weighted_sum(loss.conjugate(u))
             if smoothing is not None:
                 smooth_value += block.weighted_sum(smoothing.value(t))
-            yield block, block.keep_strict(-block.weight * u)
+            slopes = block.keep_strict(-block.weight * u)
+            duals -= float(slopes.sum())
+            yield block, slopes
 
-    gradient = pair_map.transpose(slopes())
-    return Risk(value, value if smoothing is None else smooth_value, gradient, conjugates)
+    gradient = pair_map.transpose(with_slopes())
+    return Risk(value, value if smoothing is None else smooth_value, gradient, conjugates, duals)
 
 
 def normal_product(pair_map: PairMap, coef: Floats) -> Floats:

@@ -13,7 +13,7 @@ from letorlab.kernels import Kernel
 from letorlab.losses import MarginLoss, Square
 from letorlab.lowrank import Factor, factor_of
 from letorlab.pairblocks import PairBlocks
-from letorlab.pairmaps import Antisymmetric, PairMap
+from letorlab.pairmaps import Antisymmetric, ScaledPairMap
 from letorlab.queries import Floats, Queries
 from letorlab.solvers import Result
 from letorlab.solvers.margin import minimise_margin_risk
@@ -50,7 +50,7 @@ class PairRule:
 def fit_pair_rule(
     queries: Queries,
     kernel: Kernel,
-    map_class: Callable[[Floats, PairBlocks], PairMap],
+    map_class: Callable[[Floats, PairBlocks], ScaledPairMap],
     loss: MarginLoss,
     lam: float,
     *,
@@ -96,7 +96,7 @@ def fit_pair_rule(
 def _minimise(
     phi: Floats,
     pairs: PairBlocks,
-    pair_map: PairMap,
+    pair_map: ScaledPairMap,
     loss: MarginLoss,
     lam: float,
     start: Floats | None,

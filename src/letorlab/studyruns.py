@@ -167,6 +167,7 @@ def _study_record(
     """The run that holds what belongs to the study as a whole."""
     files = [*sorted(folder.glob("tables/*.csv")), *sorted(folder.glob("data/*/card.json"))]
     drawings = [*sorted(folder.glob("figures/*.svg")), *sorted(folder.glob("report/*.html"))]
+    drawings += sorted(folder.glob("paths/*/*.csv"))  # with times, so they are shown but no part of the content
     settings = {"seed": config.get("seed"), **{key: list(config[key]) for key in ("datasets", "methods")}}
     return make_record(
         "study",

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from letorlab.errors import InputError
-from letorlab.queries import Floats, Ints
+from letorlab.queries import Floats, Ints, group_rows
 
 ROWS = 1024  # documents whose preferences over all others are held at a time
 MOST = 100  # documents of a query whose triples are looked at
@@ -20,13 +21,40 @@ PREFERENCES: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def scores_from_preferences(left: Floats, right: Floats, aggregate: str) -> Floats:
-    """Mean preference of each document over all documents of its query, with f(x, x') = left(x)' right(x').
+Preferences = Callable[[slice], Floats]  # f(x, x') of some documents x of a query over all x' of it, (rows, n_docs)
+
+
+def scores_of_queries(
+    qid: ArrayLike | None, n_docs: int, rule: Callable[[Ints], Preferences], aggregate: str
+) -> Floats:
+    """Scores (n_docs,) of documents by the preferences over the documents of the same query.
 
     Parameters
     ----------
-    left, right : (n_docs, rank) float64
-        Of the documents of one query.
+    qid : (n_docs,) array-like, optional
+        Without it all documents are one query.
+    rule : callable
+        From the rows of a query to its preferences.
+    aggregate : str
+        As in `scores_from_preferences`.
+    """
+    order, offsets, _ = group_rows(np.zeros(n_docs) if qid is None else qid)
+    scores = np.empty(n_docs)
+    for start, stop in pairwise(offsets):
+        rows = order[start:stop]
+        scores[rows] = scores_from_preferences(rule(rows), len(rows), aggregate)
+    return scores
+
+
+def scores_from_preferences(preferences: Preferences, n_docs: int, aggregate: str) -> Floats:
+    """Mean preference of each document over all documents of its query.
+
+    Parameters
+    ----------
+    preferences : callable
+        f of the documents of one query, some rows at a time.
+    n_docs : int
+        Of the query.
     aggregate : {"clip", "mean", "wins"}
         Average clip(f, -1, 1), f itself, or its sign: the share of wins less that of losses (Copeland).
 
@@ -38,8 +66,8 @@ def scores_from_preferences(left: Floats, right: Floats, aggregate: str) -> Floa
     if aggregate not in PREFERENCES:
         raise InputError(f"unknown aggregate {aggregate!r} of the preferences; known: {', '.join(PREFERENCES)}")
     preference = PREFERENCES[aggregate]
-    parts = [left[start : start + ROWS] for start in range(0, len(left), ROWS)]
-    return np.concatenate([preference(part @ right.T).mean(axis=1) for part in parts])
+    parts = [slice(start, min(start + ROWS, n_docs)) for start in range(0, n_docs, ROWS)]
+    return np.concatenate([preference(preferences(part)).mean(axis=1) for part in parts])
 
 
 def intransitive_triples(f: Floats) -> tuple[int, int]:

@@ -92,6 +92,12 @@ def run_files(names, methods=CHOSEN):
     )
 
 
+def path_files():
+    """The path of every l1-penalised method on every data set."""
+    names = [name for name in CHOSEN if METHODS[name].ranker == "l1"]
+    return expand(f"{STUDY}/paths/{{dataset}}/{{method}}.csv", dataset=DATASETS, method=names)
+
+
 def training_inputs(dataset):
     """Prepared data, and the derived queries for the methods that train on them."""
 

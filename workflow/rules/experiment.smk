@@ -47,3 +47,24 @@ for dataset in DATASETS:
                 code=code_hash("letorlab.evaluate"),
             script:
                 "../scripts/evaluate.py"
+
+
+# The path of an l1-penalised method on the first fold, with the other parameters as validation chose them there.
+rule l1_path:
+    input:
+        folds=f"{STUDY}/data/{{dataset}}/folds.json",
+        parts=f"{STUDY}/data/{{dataset}}/parts",
+        fit=f"{STUDY}/runs/{{dataset}}/fold{FOLDS[0]}/{{method}}/fit.json",
+    output:
+        f"{STUDY}/paths/{{dataset}}/{{method}}.csv",
+    log:
+        f"{STUDY}/logs/l1_path/{{dataset}}/{{method}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/l1_path/{{dataset}}/{{method}}.tsv"
+    threads: 1
+    params:
+        fold=FOLDS[0],
+        train_on=lambda wildcards: method_of(wildcards).train_on,
+        code=code_hash("letorlab.l1path"),
+    script:
+        "../scripts/l1_path.py"

@@ -33,6 +33,7 @@ rule figures:
     input:
         summary=rules.tables.output.summary,
         published=rules.tables.output.published,
+        paths=path_files(),
     output:
         directory(f"{STUDY}/figures"),
     log:

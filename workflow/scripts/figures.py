@@ -6,4 +6,5 @@ from letorlab.report.figures import write_figures
 
 with job(snakemake.log[0]):
     summary, published = (read_table(snakemake.input[name]) for name in ("summary", "published"))
-    write_figures(summary, published, snakemake.params.methods, Path(snakemake.output[0]))
+    paths = list(map(Path, snakemake.input.paths))
+    write_figures(summary, published, snakemake.params.methods, Path(snakemake.output[0]), paths)

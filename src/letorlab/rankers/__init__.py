@@ -20,6 +20,7 @@ RANKERS = {
     "ranksvm": "letorlab.rankers.ranksvm:RankSVM",
     "gaussian": "letorlab.rankers.gaussian:GaussianPairRanker",
     "pairkernel": "letorlab.rankers.pairkernel:PairKernelRanker",
+    "l1": "letorlab.rankers.l1:L1PairRanker",
     "svmcompare": "letorlab.rankers.svmcompare:SVMCompare",
     "sinkprop": "letorlab.rankers.sinkprop:SinkProp",
     "listwise": "letorlab.rankers.listwise:ListwiseRanker",

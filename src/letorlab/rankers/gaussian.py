@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +13,10 @@ from letorlab.losses import margin_loss
 from letorlab.pairblocks import PairBlocks
 from letorlab.pairmaps import Antisymmetric
 from letorlab.pairrule import PairRule, fit_pair_rule
-from letorlab.queries import Floats, Queries, group_rows
+from letorlab.queries import Floats, Ints, Queries
 from letorlab.rankers.validation import fit_arrays, predict_array
 from letorlab.solvers import Result
-from letorlab.tournament import intransitive_share, scores_from_preferences
+from letorlab.tournament import Preferences, intransitive_share, scores_of_queries
 
 
 class GaussianPairRanker(BaseEstimator):
@@ -138,12 +137,12 @@ class GaussianPairRanker(BaseEstimator):
         Without qid all documents are one query. The scores of a query change with its documents.
         """
         phi = self._features(X)
-        order, offsets, _ = group_rows(np.zeros(len(phi)) if qid is None else qid)
-        scores, left = np.empty(len(phi)), phi @ self.coef_
-        for start, stop in pairwise(offsets):
-            rows = order[start:stop]
-            scores[rows] = scores_from_preferences(left[rows], phi[rows], self.aggregate)
-        return scores
+        left = phi @ self.coef_
+
+        def rule(docs: Ints) -> Preferences:
+            return lambda rows: left[docs[rows]] @ phi[docs].T
+
+        return scores_of_queries(qid, len(phi), rule, self.aggregate)
 
     def decision(self, X: ArrayLike, X_prime: ArrayLike) -> Floats:
         """f(x, x') of the pairs of rows, (n,): positive where x comes before x'."""

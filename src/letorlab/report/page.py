@@ -184,6 +184,10 @@ def _figure_title(stem: str) -> str:
     kind, _, dataset = stem.partition(".")
     if kind == "ndcg" and dataset:
         return f"NDCG at each k on {dataset}; names in the order of the curves' right ends"
+    if kind == "path" and dataset:
+        return (
+            f"Regularisation paths of the l1 norm on {dataset}: first fold, other parameters as validation chose them"
+        )
     return "All methods on all data sets" if stem == "overview" else stem
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from letorlab.losses import Hinge, MarginLoss, SmoothHinge
-from letorlab.pairmaps import PairMap, risk
+from letorlab.pairmaps import ScaledPairMap, risk
 from letorlab.queries import Floats
 from letorlab.solvers import Result, relative_gap
 from letorlab.solvers.lbfgs import lbfgs
@@ -16,7 +16,7 @@ WIDTHS = 0.3 ** np.arange(16)  # of the rounded kink of the hinge, from 1 to 1e-
 
 
 def minimise_margin_risk(
-    pair_map: PairMap,
+    pair_map: ScaledPairMap,
     loss: MarginLoss,
     lam: float,
     *,
@@ -31,7 +31,7 @@ def minimise_margin_risk(
 
     Parameters
     ----------
-    pair_map : PairMap
+    pair_map : ScaledPairMap
         F, and the weights c.
     loss : MarginLoss
         psi.
@@ -72,7 +72,7 @@ class _Finished(Exception):
 class _Search:
     """The descent, and the best primal and dual values that it has seen."""
 
-    pair_map: PairMap
+    pair_map: ScaledPairMap
     loss: MarginLoss
     lam: float
     tol: float

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from letorlab.pairblocks import PairBlocks
-from letorlab.pairmaps import PairMap, normal_product, weighted_sum
+from letorlab.pairmaps import ScaledPairMap, normal_product, weighted_sum
 from letorlab.queries import Floats
 from letorlab.solvers import Result, relative_gap
 
 
 def pair_least_squares(
-    pair_map: PairMap, lam: float, *, init: Floats | None = None, tol: float = 1e-4, max_iter: int = 2000
+    pair_map: ScaledPairMap, lam: float, *, init: Floats | None = None, tol: float = 1e-4, max_iter: int = 2000
 ) -> Result:
     """Minimise P(b) = sum_p c_p (1 - f_p)^2 + lam ||b||^2 with f = F b, by preconditioned conjugate gradients.
 
@@ -20,7 +20,7 @@ def pair_least_squares(
 
     Parameters
     ----------
-    pair_map : PairMap
+    pair_map : ScaledPairMap
     lam : float
         More than 0.
     init : array of shape ``pair_map.shape``, optional
@@ -48,7 +48,9 @@ def pair_least_squares(
     return _result(pair_map, lam, right, coef, n_iter, tol)
 
 
-def complete_least_squares(phi: Floats, pairs: PairBlocks, pair_map: PairMap, lam: float, *, tol: float) -> Result:
+def complete_least_squares(
+    phi: Floats, pairs: PairBlocks, pair_map: ScaledPairMap, lam: float, *, tol: float
+) -> Result:
     """The same for an antisymmetric rule of one query without ties, exactly.
 
     With all n (n - 1) ordered pairs of weight c / 2, signs S, and phi'phi diagonal with entries d, the solution is
@@ -70,7 +72,7 @@ def complete_least_squares(phi: Floats, pairs: PairBlocks, pair_map: PairMap, la
     return _result(pair_map, lam, weighted_sum(pair_map), 0.5 * (coef - coef.T), 1, tol)
 
 
-def _product(pair_map: PairMap, lam: float, coef: Floats) -> Floats:
+def _product(pair_map: ScaledPairMap, lam: float, coef: Floats) -> Floats:
     return normal_product(pair_map, coef) + lam * coef
 
 
@@ -78,12 +80,12 @@ def _gap(residual: Floats, lam: float) -> float:
     return float(np.sum(residual**2)) / lam
 
 
-def _value(pair_map: PairMap, right: Floats, residual: Floats, coef: Floats) -> float:
+def _value(pair_map: ScaledPairMap, right: Floats, residual: Floats, coef: Floats) -> float:
     """P at coef: sum c - b'(F'c + r), from P = sum c - 2 b'F'c + b'(F'c - r)."""
     return pair_map.pairs.total - float(np.sum(coef * (right + residual)))
 
 
-def _result(pair_map: PairMap, lam: float, right: Floats, coef: Floats, n_iter: int, tol: float) -> Result:
+def _result(pair_map: ScaledPairMap, lam: float, right: Floats, coef: Floats, n_iter: int, tol: float) -> Result:
     """With a residual computed anew, since the one that is updated along the way collects rounding errors."""
     residual = right - _product(pair_map, lam, coef)
     value = _value(pair_map, right, residual, coef)
