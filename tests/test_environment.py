@@ -15,7 +15,11 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK = {canonicalize_name(r.name): r for r in map(Requirement, (ROOT / "requirements.lock").read_text().splitlines())}
-WANTED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+WANTED = [
+    *PROJECT["dependencies"],
+    *PROJECT["optional-dependencies"]["dev"],
+    *PROJECT["optional-dependencies"]["lightgbm"],
+]
 
 
 @pytest.mark.parametrize("text", WANTED)

@@ -17,6 +17,7 @@ import yaml
 from project import ROOT, TINY, Project
 
 from letorlab.csvtable import read_table, table_hash
+from letorlab.rankers import missing_library
 
 pytestmark = pytest.mark.workflow
 
@@ -271,6 +272,19 @@ def test_missing_data_sets_can_be_skipped(fresh):
     assert "none of the data sets of this study was found" in done.stdout + done.stderr
 
 
+def test_a_method_without_its_library_is_left_out_with_a_line_in_the_report(fresh):
+    registry = fresh.folder / "src/letorlab/rankers/__init__.py"
+    registry.write_text(registry.read_text().replace('"lambdamart": "lightgbm"', '"lambdamart": "no_such_library"'))
+    config = fresh.write("absent.yaml", {**TINY, "methods": {"regression": None, "lambdamart": None}})
+    fresh.run(config=config)
+    page = (fresh.folder / "results/tiny/report/index.html").read_text()
+    assert "<strong>lambdamart</strong> (pip install" in page
+    assert set(read_table(fresh.tables / "metrics.csv")["method"]) == {"regression"}
+    nothing = fresh.write("nothing.yaml", {**TINY, "methods": {"lambdamart": None}})
+    done = fresh.snakemake("--dry-run", config=nothing)
+    assert "no method is left: install no_such_library" in done.stdout + done.stderr
+
+
 # ---- style -----------------------------------------------------------------------------------------------------
 
 
@@ -281,7 +295,9 @@ def test_every_study_of_the_project_has_a_dry_run_without_data(fresh, path):
 
 def test_the_default_study_is_the_full_letor3(fresh):
     jobs = fresh.planned(config="")
-    assert jobs["fit_td2003_1"] == len(yaml.safe_load((ROOT / "config/letor3.yaml").read_text())["methods"])
+    methods = yaml.safe_load((ROOT / "config/letor3.yaml").read_text())["methods"]
+    rankers = [(block or {}).get("ranker", name) for name, block in methods.items()]
+    assert jobs["fit_td2003_1"] == sum(missing_library(ranker) is None for ranker in rankers)
     assert jobs["prepare"] == 7
 
 

@@ -7,7 +7,7 @@ from letorlab.datasets import resolve
 from letorlab.errors import InputError
 from letorlab.jobs import watch
 from letorlab.provenance import code_hash
-from letorlab.rankers import ranker_module
+from letorlab.rankers import missing_library, ranker_module
 from letorlab.sources import available, require_sources
 from letorlab.study import chosen_methods, fold_groups, methods_of
 
@@ -17,7 +17,11 @@ config["evaluation"]["reference"] = config["evaluation"]["reference"] or next(it
 
 STUDY = f"results/{config['study']}"
 METHODS = methods_of(config)
-CHOSEN = chosen_methods(config)
+# Methods whose optional library is not installed are left out; the report says so.
+ABSENT = {name: missing_library(method.ranker) for name, method in METHODS.items() if missing_library(method.ranker)}
+CHOSEN = [name for name in chosen_methods(config) if name not in ABSENT]
+if not CHOSEN:
+    raise WorkflowError("no method is left: install " + ", ".join(sorted(set(ABSENT.values()))))
 FOLDS = config["folds"]
 DATA = config["data"]
 

@@ -47,6 +47,23 @@ rule figures:
         "../scripts/figures.py"
 
 
+rule baselines:
+    input:
+        metrics=rules.tables.output.metrics,
+        published=rules.tables.output.published,
+    output:
+        f"{STUDY}/report/baselines.md",
+    log:
+        f"{STUDY}/logs/baselines.log",
+    benchmark:
+        f"{STUDY}/benchmarks/baselines.tsv"
+    params:
+        methods=config["methods"],
+        code=code_hash("letorlab.report.baselines"),
+    script:
+        "../scripts/baselines.py"
+
+
 rule page:
     input:
         tables=list(rules.tables.output),
@@ -62,6 +79,7 @@ rule page:
         f"{STUDY}/benchmarks/page.tsv"
     params:
         skipped=SKIPPED,
+        absent=ABSENT,
         code=code_hash("letorlab.report.page", resources=PAGE_RESOURCES),
     script:
         "../scripts/page.py"

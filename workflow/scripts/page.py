@@ -14,5 +14,6 @@ with job(snakemake.log[0]):
         fits=sorted(study.glob("runs/*/fold*/*/fit.json")),
         provenance={"revision": git_revision() or "not a git checkout", **environment()},
         skipped=snakemake.params.skipped,
+        absent=snakemake.params.absent,
     )
     build_page(page, Path(snakemake.output[0]))

@@ -8,6 +8,7 @@ for the libraries of its own methods.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING
 
 from letorlab.errors import InputError
@@ -26,10 +27,24 @@ RANKERS = {
     "listwise": "letorlab.rankers.listwise:ListwiseRanker",
     "adarank": "letorlab.rankers.adarank:AdaRank",
     "rankboost": "letorlab.rankers.rankboost:RankBoost",
+    "coordinate_ascent": "letorlab.rankers.coordinate_ascent:CoordinateAscent",
+    "lambdamart": "letorlab.rankers.lambdamart:LambdaMART",
+    "lambdamart_xgboost": "letorlab.rankers.lambdamart_xgboost:XGBoostLambdaMART",
+    "gbrt": "letorlab.rankers.trees:GBRT",
+    "random_forest": "letorlab.rankers.trees:RandomForest",
     "best_feature": "letorlab.rankers.reference:BestFeature",
     "random": "letorlab.rankers.reference:RandomScores",
     "constant": "letorlab.rankers.reference:ConstantScores",
 }
+
+# Of the rankers that need an extra: the library, which is also the extra's name.
+LIBRARIES = {"lambdamart": "lightgbm", "lambdamart_xgboost": "xgboost"}
+
+
+def missing_library(name: str) -> str | None:
+    """The optional library that a ranker needs, if it is not installed; nothing is imported."""
+    library = LIBRARIES.get(name)
+    return None if library is None or importlib.util.find_spec(library) else library
 
 
 def ranker_module(name: str) -> str:

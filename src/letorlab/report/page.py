@@ -55,6 +55,8 @@ class PageInput:
         Names and values to show, such as the code's hash and the versions of packages; may be nested.
     skipped : sequence of str, or mapping from str to a reason
         Data sets of the configuration that were not found.
+    absent : mapping from str to str
+        Methods of the configuration whose optional library is not installed, with its name.
     """
 
     tables: Path
@@ -64,6 +66,7 @@ class PageInput:
     fits: Sequence[Path]
     provenance: Mapping[str, Any]
     skipped: Sequence[str] | Mapping[str, str] = field(default_factory=tuple)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_page(page: PageInput, output: Path) -> None:
@@ -95,6 +98,7 @@ def _content(page: PageInput) -> dict[str, Any]:
         "config": page.config,
         "config_yaml": yaml.safe_dump(_plain(page.config), sort_keys=False, allow_unicode=True),
         "skipped": list(_skipped(page.skipped)),
+        "absent": dict(page.absent),
         "figures": _figures(page.figures),
         "hashes": [(path.name, sha256_of(path)) for path in sorted(page.tables.glob("*.csv"))],
         "provenance": [*flat(page.provenance), ("SHA-256 of all tables", table_hash(page.tables))],
