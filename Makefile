@@ -23,6 +23,7 @@ bench: .venv/.installed  ## our speed beside that of peers, in one run
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_gaussian.py
 	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_sinkhorn.py
 	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/bench_svmcompare.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_baselines.py
 
 ui: .venv/.installed  ## the MLflow UI on http://127.0.0.1:5000 (PORT=... for another port)
 	@test -f results/mlflow.db || { echo "results/mlflow.db does not exist yet: run a study first, for example make demo"; exit 1; }
