@@ -1,8 +1,9 @@
 """Baselines against installable peers, in one run: medians of 5, on one training fold.
 
 RankNet and LambdaRank: value and slope in the scores of all queries, against pytorchltr in batches of 8 padded queries
-of similar size; for LambdaRank its nearest loss, NDCG-Loss1 of LambdaLoss, which weights the same pairs otherwise. Coordinate ascent: one start, MAP, against fastrank. Peers that are not installed
-are left out (``pip install --no-deps pytorchltr fastrank``).
+of similar size; for LambdaRank its nearest loss, NDCG-Loss1 of LambdaLoss, which weights the same pairs otherwise.
+Coordinate ascent: one start, MAP, against fastrank. Peers that are not installed are left out
+(``pip install --no-deps pytorchltr fastrank``).
 """
 
 from __future__ import annotations
